@@ -1,0 +1,136 @@
+"""The λs: what each is given to run with, and its own role, which may write its own log and nothing else."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from aws_cdk import Duration
+from aws_cdk import aws_iam as iam
+from aws_cdk import aws_lambda as lambda_
+from aws_cdk import aws_logs as logs
+from constructs import Construct
+from unsay_core.settings import variables
+
+from infra.checks import acknowledge
+from infra.layers import ARCHITECTURE, RUNTIME, Layers, functions_code
+
+if TYPE_CHECKING:
+    from unsay_core.settings import Settings
+
+    from infra.stage import Stage
+
+LOG_RETENTION = logs.RetentionDays.ONE_MONTH
+
+
+@dataclass(frozen=True)
+class Size:
+    """Memory buys processor time with it; the timeout is what a caller waits at most."""
+
+    memory_mb: int
+    timeout_seconds: int
+
+
+# The gateway gives up after 30 s: the api λ has to answer, with an error if need be, before that.
+SIZES = {
+    "api": Size(memory_mb=1024, timeout_seconds=29),
+    "authorizer": Size(memory_mb=512, timeout_seconds=10),
+    "project": Size(memory_mb=512, timeout_seconds=60),
+    "index": Size(memory_mb=512, timeout_seconds=45),
+}
+
+
+class PythonFunction(Construct):
+    """One λ with its log group and its own least-privilege role."""
+
+    def __init__(
+        self, scope: Construct, construct_id: str, *, name: str, layers: Layers, stage: Stage
+    ) -> None:
+        super().__init__(scope, construct_id)
+        self._name = name
+        log_group = logs.LogGroup(self, "Log", retention=LOG_RETENTION, removal_policy=stage.removal)
+        self.role = self._own_role(log_group)
+        self.function = lambda_.Function(
+            self,
+            "Function",
+            description=f"unsay {name}",
+            handler=f"functions.{name}.handler.handler",
+            code=functions_code(),
+            layers=[layers.core, layers.deps],
+            runtime=RUNTIME,
+            architecture=ARCHITECTURE,
+            memory_size=SIZES[name].memory_mb,
+            timeout=Duration.seconds(SIZES[name].timeout_seconds),
+            role=self.role,
+            log_group=log_group,
+            logging_format=lambda_.LoggingFormat.JSON,
+        )
+        acknowledge(
+            self.function,
+            "L1",
+            "The runtime is the one the locked wheels of the layer are built for; both move together.",
+        )
+
+    def configure(self, settings: type[Settings], **values: str) -> None:
+        """Fill the environment with exactly the variables its handler will ask for.
+
+        Raises `ValueError` when a value is missing or nobody reads it: at synth, not at the first cold start.
+        """
+        names = variables(settings)
+        if names.keys() != values.keys():
+            raise ValueError(f"{self._name}: settings differ in {sorted(names.keys() ^ values.keys())}")
+        for field, variable in names.items():
+            self.function.add_environment(variable, values[field])
+
+    def _own_role(self, log_group: logs.LogGroup) -> iam.Role:
+        role = iam.Role(
+            self,
+            "Role",
+            description=f"unsay {self._name}: its own role, without any memory in reach.",
+            assumed_by=iam.ServicePrincipal("lambda.amazonaws.com"),
+        )
+        role.add_to_policy(
+            iam.PolicyStatement(
+                sid="OwnLog",
+                actions=["logs:CreateLogStream", "logs:PutLogEvents"],
+                resources=[log_group.log_group_arn],
+            )
+        )
+        return role
+
+
+class Functions(Construct):
+    """The four λs of the service, all from one code asset and the same two layers."""
+
+    def __init__(self, scope: Construct, construct_id: str, *, stage: Stage) -> None:
+        super().__init__(scope, construct_id)
+        self._layers = Layers(self, "Layers")
+        self._stage = stage
+        self.api = self._function("api")
+        self.authorizer = self._function("authorizer")
+        self.project = self._function("project")
+        self.index = self._function("index")
+
+    @property
+    def all(self) -> dict[str, PythonFunction]:
+        """Every λ by the name of its package in `functions/`."""
+        return {
+            "api": self.api,
+            "authorizer": self.authorizer,
+            "project": self.project,
+            "index": self.index,
+        }
+
+    def _function(self, name: str) -> PythonFunction:
+        made = PythonFunction(self, name.capitalize(), name=name, layers=self._layers, stage=self._stage)
+        for variable, value in _telemetry(name).items():
+            made.function.add_environment(variable, value)
+        return made
+
+
+def _telemetry(name: str) -> dict[str, str]:
+    return {
+        "POWERTOOLS_SERVICE_NAME": name,
+        "POWERTOOLS_METRICS_NAMESPACE": "unsay",
+        "POWERTOOLS_LOG_LEVEL": "INFO",
+    }

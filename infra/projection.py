@@ -1,0 +1,141 @@
+"""From a change in the ledger to the documents, the knowledge base and the bus."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from aws_cdk import Duration
+from aws_cdk import aws_events as events
+from aws_cdk import aws_iam as iam
+from aws_cdk import aws_lambda as lambda_
+from aws_cdk import aws_lambda_event_sources as sources
+from aws_cdk import aws_sqs as sqs
+from constructs import Construct
+
+from infra.checks import acknowledge
+
+if TYPE_CHECKING:
+    from aws_cdk import aws_dynamodb as dynamodb
+
+    from infra.functions import PythonFunction
+    from infra.ledger import Tables
+    from infra.stage import Stage
+
+STREAM_BATCH = 25
+# A record that keeps failing holds up its shard, other scopes with it: after an hour it is set aside. What it
+# would have projected is still pending in the ledger, and recall reads pending memories there.
+STREAM_RECORD_AGE = Duration.hours(1)
+STREAM_RETRIES = 1000
+# A knowledge base takes 10 documents a call and few calls at once; over that it fails the call.
+INDEX_BATCH = 10
+INDEX_CONCURRENCY = 2
+INDEX_VISIBILITY = Duration.seconds(60)
+# Being throttled or waiting for the index spends a receive, so a message gets some two hours of them.
+INDEX_RECEIVES = 100
+FAILED_RETENTION = Duration.days(14)
+
+
+class Projection(Construct):
+    """The index queue, the event bus, and where failed work waits for an operator."""
+
+    def __init__(self, scope: Construct, construct_id: str, *, stage: Stage) -> None:
+        super().__init__(scope, construct_id)
+        self.bus = events.EventBus(
+            self, "Bus", event_bus_name=f"unsay-{stage.name}", description="What happened to memories, past tense."
+        )
+        self.index_dead = sqs.Queue(
+            self, "IndexDeadLetters", fifo=True, enforce_ssl=True, retention_period=FAILED_RETENTION
+        )
+        self.index_queue = sqs.Queue(
+            self,
+            "IndexQueue",
+            fifo=True,
+            enforce_ssl=True,
+            visibility_timeout=INDEX_VISIBILITY,
+            retention_period=FAILED_RETENTION,
+            dead_letter_queue=sqs.DeadLetterQueue(queue=self.index_dead, max_receive_count=INDEX_RECEIVES),
+        )
+        self.project_dead = sqs.Queue(
+            self, "ProjectDeadLetters", enforce_ssl=True, retention_period=FAILED_RETENTION
+        )
+        acknowledge(
+            self.project_dead, "SQS3", "It is itself where the streams' failed batches end: a dead-letter queue."
+        )
+
+    @property
+    def dead_letters(self) -> dict[str, sqs.Queue]:
+        """Every queue that should be empty, by what filled it."""
+        return {"index": self.index_dead, "project": self.project_dead}
+
+    def run_project(self, project: PythonFunction, tables: Tables) -> None:
+        """Feed the project λ: pending work from the ledger, new audit entries from the record."""
+        self._read_stream(project, "LedgerStream", tables.ledger, suffix="#P", kinds=["INSERT", "MODIFY"])
+        self._read_stream(project, "RecordStream", tables.record, suffix="#A", kinds=["INSERT"])
+        project.role.add_to_policy(
+            iam.PolicyStatement(
+                sid="AskForIndexing", actions=["sqs:SendMessage"], resources=[self.index_queue.queue_arn]
+            )
+        )
+        project.role.add_to_policy(
+            iam.PolicyStatement(
+                sid="TellWhatHappened", actions=["events:PutEvents"], resources=[self.bus.event_bus_arn]
+            )
+        )
+
+    def run_index(self, index: PythonFunction) -> None:
+        """Feed the index λ in batches the knowledge base takes, in order per memory."""
+        self.index_queue.grant_consume_messages(index.role)
+        lambda_.EventSourceMapping(
+            index,
+            "IndexQueue",
+            target=index.function,
+            event_source_arn=self.index_queue.queue_arn,
+            batch_size=INDEX_BATCH,
+            max_concurrency=INDEX_CONCURRENCY,
+            report_batch_item_failures=True,
+        )
+
+    def _read_stream(
+        self,
+        project: PythonFunction,
+        construct_id: str,
+        table: dynamodb.Table,
+        *,
+        suffix: str,
+        kinds: list[str],
+    ) -> None:
+        _let_read(project.role, construct_id, str(table.table_stream_arn))
+        lambda_.EventSourceMapping(
+            project,
+            construct_id,
+            target=project.function,
+            event_source_arn=table.table_stream_arn,
+            starting_position=lambda_.StartingPosition.TRIM_HORIZON,
+            filters=[_only(suffix, kinds)],
+            batch_size=STREAM_BATCH,
+            bisect_batch_on_error=True,
+            report_batch_item_failures=True,
+            retry_attempts=STREAM_RETRIES,
+            max_record_age=STREAM_RECORD_AGE,
+            on_failure=sources.SqsDlq(self.project_dead),
+        )
+
+
+def _only(suffix: str, kinds: list[str]) -> Any:
+    """A stream filter on the area at the end of the partition key, so that other changes cost no invocation."""
+    pattern = {"eventName": kinds, "dynamodb": {"Keys": {"pk": {"S": [{"suffix": suffix}]}}}}
+    return lambda_.FilterCriteria.filter(pattern)
+
+
+def _let_read(role: iam.Role, sid: str, stream_arn: str) -> None:
+    role.add_to_policy(
+        iam.PolicyStatement(
+            sid=sid,
+            actions=[
+                "dynamodb:DescribeStream",
+                "dynamodb:GetRecords",
+                "dynamodb:GetShardIterator",
+            ],
+            resources=[stream_arn],
+        )
+    )

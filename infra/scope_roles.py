@@ -1,0 +1,236 @@
+"""The roles a λ opens a scope with: what each may do stands here as a table, to be read by a reviewer.
+
+The wall: a session carries one tag, `scope`, and every statement on items holds only where the leading key
+starts with that tag. `ForAllValues` is true of an absent key, hence the `Null` guards; Scan and PartiQL carry
+no leading key, hence neither is ever granted.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from aws_cdk import Duration, Stack
+from aws_cdk import aws_iam as iam
+from constructs import Construct
+
+from infra.checks import acknowledge
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from infra.documents import Documents
+    from infra.knowledge_base import KnowledgeBase
+    from infra.ledger import Tables
+
+SCOPE_TAG = "scope"
+OWN_SCOPE = f"${{aws:PrincipalTag/{SCOPE_TAG}}}"
+ALL_AREAS = "*"
+LEDGER, RECORD = "ledger", "record"
+
+
+@dataclass(frozen=True)
+class Items:
+    """Actions on the items of one table, in some areas of the opened scope: one letter each, `*` for all."""
+
+    sid: str
+    table: str
+    actions: tuple[str, ...]
+    areas: str = ALL_AREAS
+
+    @property
+    def leading_keys(self) -> list[str]:
+        """The partition keys this grant reaches."""
+        return [f"{OWN_SCOPE}#{area}" for area in self.areas]
+
+
+@dataclass(frozen=True)
+class ScopeRole:
+    """One role: who may assume it with a `scope` tag, and what it then may do in that scope."""
+
+    name: str
+    trusted: tuple[str, ...]
+    items: tuple[Items, ...]
+    documents: bool = False
+    knowledge_base: tuple[str, ...] = ()
+
+
+READS = ("GetItem", "BatchGetItem", "Query")
+READ = (Items("LedgerRead", LEDGER, READS), Items("RecordRead", RECORD, READS))
+
+# Areas of the ledger: H head, M memories, V replaced versions, D duplicate digests, K slots, P pending index
+# work, R reviews, L edges, C conversations, I idempotency, E erasures, J jobs. Of the record: T tombstones,
+# A audit.
+ROLES = (
+    ScopeRole("Reader", trusted=("api",), items=READ, knowledge_base=("Retrieve",)),
+    ScopeRole(
+        "Writer",
+        trusted=("api",),
+        items=(
+            *READ,
+            Items("LedgerPut", LEDGER, ("PutItem",), "HMVDKPRLCI"),
+            Items("LedgerDelete", LEDGER, ("DeleteItem",), "DKPR"),
+            Items("LedgerCheck", LEDGER, ("ConditionCheckItem",)),
+            Items("RecordAppend", RECORD, ("PutItem",), "AT"),
+        ),
+    ),
+    ScopeRole(
+        "Eraser",
+        trusted=("api",),
+        items=(
+            *READ,
+            Items("LedgerPut", LEDGER, ("PutItem",), "HMPEIK"),
+            Items("LedgerDelete", LEDGER, ("DeleteItem",), "MVDKPRLI"),
+            Items("RecordAppend", RECORD, ("PutItem",), "AT"),
+        ),
+    ),
+    ScopeRole(
+        "Projector",
+        trusted=("project", "index"),
+        items=(
+            *READ,
+            Items("LedgerPut", LEDGER, ("PutItem",), "ME"),
+            Items("LedgerDelete", LEDGER, ("DeleteItem",), "P"),
+        ),
+        documents=True,
+        knowledge_base=(
+            "IngestKnowledgeBaseDocuments",
+            "DeleteKnowledgeBaseDocuments",
+            "GetKnowledgeBaseDocuments",
+        ),
+    ),
+)
+# Keys and grants belong to no scope: their role carries no tag and reaches no other table.
+ACCESS_TRUSTED = ("api",)
+ACCESS_ACTIONS = ("GetItem", "PutItem", "UpdateItem", "Query", "ConditionCheckItem")
+
+
+class ScopeRoles(Construct):
+    """The four tagged roles and the access role; the λs' own roles hold no data permission beside them."""
+
+    def __init__(
+        self,
+        scope: Construct,
+        construct_id: str,
+        *,
+        callers: Mapping[str, iam.IRole],
+        tables: Tables,
+        documents: Documents,
+        knowledge_base: KnowledgeBase,
+    ) -> None:
+        super().__init__(scope, construct_id)
+        self._callers = callers
+        self._tables = tables
+        self._documents = documents
+        self._knowledge_base = knowledge_base
+        self._roles = {role.name: self._tagged_role(role) for role in ROLES}
+        self._roles["Access"] = self._access_role()
+
+    def arn(self, name: str) -> str:
+        """The ARN of a role by its name in the table above."""
+        return str(self._roles[name].role_arn)
+
+    def let_assume(self, caller: iam.IRole, *names: str) -> None:
+        """Allow one λ's own role to open scopes with the named roles: the other half of their trust."""
+        caller.add_to_principal_policy(
+            iam.PolicyStatement(
+                sid="OpenScopes",
+                actions=["sts:AssumeRole", "sts:TagSession"],
+                resources=[self.arn(name) for name in names],
+            )
+        )
+
+    def _tagged_role(self, spec: ScopeRole) -> iam.Role:
+        statements = [self._items_statement(items) for items in spec.items]
+        if spec.documents:
+            statements += self._document_statements()
+        if spec.knowledge_base:
+            statements.append(self._knowledge_base_statement(spec.knowledge_base))
+        role = iam.Role(
+            self,
+            spec.name,
+            description=f"unsay {spec.name.lower()}: one scope, named by the session tag.",
+            assumed_by=iam.CompositePrincipal(*(_tagged_by(self._callers[name]) for name in spec.trusted)),
+            inline_policies={"OpenedScope": iam.PolicyDocument(statements=statements)},
+            max_session_duration=Duration.hours(1),
+        )
+        if spec.documents:
+            self._acknowledge_document_wildcard(role)
+        return role
+
+    def _items_statement(self, items: Items) -> iam.PolicyStatement:
+        table = getattr(self._tables, items.table)
+        return iam.PolicyStatement(
+            sid=items.sid,
+            actions=[f"dynamodb:{action}" for action in items.actions],
+            resources=[table.table_arn],
+            conditions={
+                "ForAllValues:StringLike": {"dynamodb:LeadingKeys": items.leading_keys},
+                "Null": {"dynamodb:LeadingKeys": "false", f"aws:PrincipalTag/{SCOPE_TAG}": "false"},
+            },
+        )
+
+    def _document_statements(self) -> list[iam.PolicyStatement]:
+        bucket = self._documents.bucket
+        return [
+            iam.PolicyStatement(
+                sid="Documents",
+                actions=["s3:GetObject", "s3:PutObject", "s3:DeleteObject"],
+                resources=[bucket.arn_for_objects(f"{OWN_SCOPE}/*")],
+                conditions={"Null": {f"aws:PrincipalTag/{SCOPE_TAG}": "false"}},
+            ),
+            iam.PolicyStatement(
+                sid="DocumentList",
+                actions=["s3:ListBucket"],
+                resources=[bucket.bucket_arn],
+                conditions={
+                    "StringLike": {"s3:prefix": [f"{OWN_SCOPE}/*"]},
+                    "Null": {"s3:prefix": "false", f"aws:PrincipalTag/{SCOPE_TAG}": "false"},
+                },
+            ),
+        ]
+
+    def _knowledge_base_statement(self, actions: tuple[str, ...]) -> iam.PolicyStatement:
+        """IAM cannot bind a Retrieve to a filter: the tag proves a scope was opened, the ledger is the wall."""
+        return iam.PolicyStatement(
+            sid="KnowledgeBase",
+            actions=[f"bedrock:{action}" for action in actions],
+            resources=[self._knowledge_base.arn],
+            conditions={"Null": {f"aws:PrincipalTag/{SCOPE_TAG}": "false"}},
+        )
+
+    def _access_role(self) -> iam.Role:
+        statement = iam.PolicyStatement(
+            sid="Access",
+            actions=[f"dynamodb:{action}" for action in ACCESS_ACTIONS],
+            resources=[self._tables.access.table_arn],
+        )
+        return iam.Role(
+            self,
+            "Access",
+            description="unsay access: keys and grants, no memory.",
+            assumed_by=iam.CompositePrincipal(
+                *(iam.ArnPrincipal(self._callers[name].role_arn) for name in ACCESS_TRUSTED)
+            ),
+            inline_policies={"Access": iam.PolicyDocument(statements=[statement])},
+            max_session_duration=Duration.hours(1),
+        )
+
+    def _acknowledge_document_wildcard(self, role: iam.Role) -> None:
+        bucket = Stack.of(self).get_logical_id(self._documents.bucket.node.default_child)
+        acknowledge(
+            role,
+            f"IAM5[Resource::<{bucket}.Arn>/<aws:PrincipalTag/{SCOPE_TAG}>/*]",
+            "The wildcard ends inside the folder of the session's own scope tag.",
+        )
+
+
+def _tagged_by(caller: iam.IRole) -> iam.IPrincipal:
+    """Exactly this λ's role, and only with the one tag, and never an empty one."""
+    return iam.PrincipalWithConditions(
+        iam.ArnPrincipal(caller.role_arn),
+        {
+            "StringLike": {f"aws:RequestTag/{SCOPE_TAG}": "?*"},
+            "ForAllValues:StringEquals": {"aws:TagKeys": [SCOPE_TAG]},
+        },
+    ).with_session_tags()

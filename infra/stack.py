@@ -1,0 +1,144 @@
+"""The stack: one construct per capability, and the wires between them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from aws_cdk import CfnOutput, Stack
+from aws_cdk import aws_iam as iam
+from unsay_core.settings import ApiSettings, AuthorizerSettings, IndexSettings, ProjectSettings
+
+from infra.documents import Documents
+from infra.functions import Functions
+from infra.http_api import HttpApi
+from infra.knowledge_base import KnowledgeBase
+from infra.ledger import Tables
+from infra.pepper import Pepper
+from infra.projection import Projection
+from infra.scope_roles import ScopeRoles
+from infra.watch import Watch
+
+if TYPE_CHECKING:
+    from constructs import Construct
+
+    from infra.stage import Stage
+
+
+class UnsayStack(Stack):
+    """A memory service: ledger, projections, API. Knows neither account nor Region until it is deployed."""
+
+    def __init__(self, scope: Construct, construct_id: str, *, stage: Stage) -> None:
+        super().__init__(
+            scope,
+            construct_id,
+            description="unsay: agent memory you own, and can take back",
+            termination_protection=stage.protected,
+        )
+        self.tables = Tables(self, "Tables", stage=stage)
+        self.documents = Documents(self, "Documents", stage=stage)
+        self.knowledge_base = KnowledgeBase(self, "KnowledgeBase", stage=stage)
+        self.pepper = Pepper(self, "Pepper", stage=stage)
+        self.functions = Functions(self, "Functions", stage=stage)
+        self.scope_roles = ScopeRoles(
+            self,
+            "ScopeRoles",
+            callers={name: each.role for name, each in self.functions.all.items()},
+            tables=self.tables,
+            documents=self.documents,
+            knowledge_base=self.knowledge_base,
+        )
+        self.projection = Projection(self, "Projection", stage=stage)
+        self.http_api = HttpApi(
+            self, "Http", api=self.functions.api, authorizer=self.functions.authorizer, stage=stage
+        )
+        self._wire_requests()
+        self._wire_projection()
+        Watch(self, "Watch", http_api=self.http_api, functions=self.functions, projection=self.projection)
+        self._outputs()
+
+    def _wire_requests(self) -> None:
+        api, authorizer = self.functions.api, self.functions.authorizer
+        api.configure(
+            ApiSettings,
+            ledger_table=self.tables.ledger.table_name,
+            record_table=self.tables.record.table_name,
+            access_table=self.tables.access.table_name,
+            documents_bucket=self.documents.bucket.bucket_name,
+            knowledge_base_id=self.knowledge_base.id,
+            data_source_id=self.knowledge_base.data_source_id,
+            reader_role_arn=self.scope_roles.arn("Reader"),
+            writer_role_arn=self.scope_roles.arn("Writer"),
+            eraser_role_arn=self.scope_roles.arn("Eraser"),
+            access_role_arn=self.scope_roles.arn("Access"),
+            pepper_secret_arn=self.pepper.secret.secret_arn,
+        )
+        self.scope_roles.let_assume(api.role, "Reader", "Writer", "Eraser", "Access")
+        self._let_read_pepper(api.role)
+        authorizer.configure(
+            AuthorizerSettings,
+            access_table=self.tables.access.table_name,
+            pepper_secret_arn=self.pepper.secret.secret_arn,
+        )
+        self._let_read_pepper(authorizer.role)
+        authorizer.role.add_to_policy(
+            iam.PolicyStatement(
+                sid="ReadKeys", actions=["dynamodb:GetItem"], resources=[self.tables.access.table_arn]
+            )
+        )
+
+    def _wire_projection(self) -> None:
+        project, index = self.functions.project, self.functions.index
+        shared = {
+            "ledger_table": self.tables.ledger.table_name,
+            "record_table": self.tables.record.table_name,
+            "documents_bucket": self.documents.bucket.bucket_name,
+            "projector_role_arn": self.scope_roles.arn("Projector"),
+        }
+        project.configure(
+            ProjectSettings,
+            index_queue_url=self.projection.index_queue.queue_url,
+            event_bus_name=self.projection.bus.event_bus_name,
+            **shared,
+        )
+        index.configure(
+            IndexSettings,
+            knowledge_base_id=self.knowledge_base.id,
+            data_source_id=self.knowledge_base.data_source_id,
+            **shared,
+        )
+        for each in (project, index):
+            self.scope_roles.let_assume(each.role, "Projector")
+        self.projection.run_project(project, self.tables)
+        self.projection.run_index(index)
+
+    def _let_read_pepper(self, role: iam.Role) -> None:
+        role.add_to_policy(
+            iam.PolicyStatement(
+                sid="ReadPepper",
+                actions=["secretsmanager:GetSecretValue"],
+                resources=[self.pepper.secret.secret_arn],
+            )
+        )
+
+    def _outputs(self) -> None:
+        outputs = {
+            "ApiUrl": self.http_api.url,
+            "ApiId": self.http_api.api.api_id,
+            "EventBusName": self.projection.bus.event_bus_name,
+            "LedgerTable": self.tables.ledger.table_name,
+            "RecordTable": self.tables.record.table_name,
+            "AccessTable": self.tables.access.table_name,
+            "DocumentsBucket": self.documents.bucket.bucket_name,
+            "KnowledgeBaseId": self.knowledge_base.id,
+            "DataSourceId": self.knowledge_base.data_source_id,
+            "IndexQueueUrl": self.projection.index_queue.queue_url,
+            "PepperSecretArn": self.pepper.secret.secret_arn,
+            "ReaderRoleArn": self.scope_roles.arn("Reader"),
+            "WriterRoleArn": self.scope_roles.arn("Writer"),
+            "EraserRoleArn": self.scope_roles.arn("Eraser"),
+            "ProjectorRoleArn": self.scope_roles.arn("Projector"),
+            "AccessRoleArn": self.scope_roles.arn("Access"),
+            "ApiFunctionRoleArn": self.functions.api.role.role_arn,
+        }
+        for name, value in outputs.items():
+            CfnOutput(self, name, value=value)

@@ -1,0 +1,50 @@
+"""`python -m infra.synth`: leave a current template in `cdk.out`, and take no time when it already is.
+
+Importable without the CDK. The new output replaces the old one in one rename, so an interrupted run leaves no
+half-copied asset behind: the CDK would take it for a finished one.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+from infra.freshness import OUTDIR, ROOT, is_fresh
+
+
+def ensure_fresh() -> bool:
+    """Synthesize the `dev` stack into `cdk.out` unless it is current; True when it had to.
+
+    Raises `subprocess.CalledProcessError` when the synthesis fails; its output has been shown by then.
+    """
+    if is_fresh():
+        return False
+    with tempfile.TemporaryDirectory(dir=ROOT, prefix="cdk.out-") as scratch:
+        made = Path(scratch, "made")
+        environment = os.environ | {"CDK_OUTDIR": str(made)}
+        subprocess.run([sys.executable, "app.py"], cwd=ROOT, env=environment, check=True)  # noqa: S603
+        shutil.rmtree(OUTDIR, ignore_errors=True)
+        made.rename(OUTDIR)
+    return True
+
+
+def main() -> int:
+    """Say what is done, because a synthesis takes some 20 seconds."""
+    if is_fresh():
+        sys.stdout.write("cdk.out is current\n")
+        return 0
+    sys.stdout.write("Synthesizing the stack into cdk.out (about 20 s) …\n")
+    sys.stdout.flush()
+    try:
+        ensure_fresh()
+    except subprocess.CalledProcessError as failed:
+        return int(failed.returncode)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

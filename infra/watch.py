@@ -1,0 +1,116 @@
+"""The first dashboard, and alarms on the two things that must not happen unseen."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from aws_cdk import Duration
+from aws_cdk import aws_cloudwatch as cloudwatch
+from constructs import Construct
+
+if TYPE_CHECKING:
+    from infra.functions import Functions
+    from infra.http_api import HttpApi
+    from infra.projection import Projection
+
+PERIOD = Duration.minutes(5)
+HALF = 12
+
+
+class Watch(Construct):
+    """Requests, λs, and the way from the ledger to the index."""
+
+    def __init__(
+        self,
+        scope: Construct,
+        construct_id: str,
+        *,
+        http_api: HttpApi,
+        functions: Functions,
+        projection: Projection,
+    ) -> None:
+        super().__init__(scope, construct_id)
+        alarms = [self._server_errors(http_api), *self._dead_letters(projection)]
+        cloudwatch.Dashboard(
+            self,
+            "Dashboard",
+            default_interval=Duration.hours(3),
+            widgets=[
+                [cloudwatch.AlarmStatusWidget(title="Alarms", alarms=alarms, width=2 * HALF)],
+                [_requests(http_api), _latency(http_api)],
+                [_errors(functions), _durations(functions)],
+                [_lag(functions, projection), _dead(projection)],
+            ],
+        )
+
+    def _server_errors(self, http_api: HttpApi) -> cloudwatch.Alarm:
+        return cloudwatch.Alarm(
+            self,
+            "ServerErrors",
+            alarm_description="The API answered 5xx.",
+            metric=http_api.api.metric_server_error(period=PERIOD, statistic="Sum"),
+            threshold=1,
+            evaluation_periods=1,
+            treat_missing_data=cloudwatch.TreatMissingData.NOT_BREACHING,
+        )
+
+    def _dead_letters(self, projection: Projection) -> list[cloudwatch.Alarm]:
+        """One alarm per queue, so that the alarm's name says which work failed."""
+        return [
+            cloudwatch.Alarm(
+                self,
+                f"{name.capitalize()}DeadLetters",
+                alarm_description=f"Work of the {name} λ was given up and waits for an operator.",
+                metric=queue.metric_approximate_number_of_messages_visible(period=PERIOD, statistic="Maximum"),
+                threshold=1,
+                evaluation_periods=1,
+                treat_missing_data=cloudwatch.TreatMissingData.NOT_BREACHING,
+            )
+            for name, queue in projection.dead_letters.items()
+        ]
+
+
+def _graph(title: str, metrics: list[cloudwatch.IMetric]) -> cloudwatch.GraphWidget:
+    return cloudwatch.GraphWidget(title=title, width=HALF, left=metrics)
+
+
+def _requests(http_api: HttpApi) -> cloudwatch.GraphWidget:
+    api = http_api.api
+    return _graph("Requests", [api.metric_count(), api.metric_client_error(), api.metric_server_error()])
+
+
+def _latency(http_api: HttpApi) -> cloudwatch.GraphWidget:
+    return _graph("Latency", [http_api.api.metric_latency(statistic=name) for name in ("p50", "p99")])
+
+
+def _errors(functions: Functions) -> cloudwatch.GraphWidget:
+    made = functions.all.values()
+    return _graph(
+        "λ errors and throttles",
+        [metric for each in made for metric in (each.function.metric_errors(), each.function.metric_throttles())],
+    )
+
+
+def _durations(functions: Functions) -> cloudwatch.GraphWidget:
+    return _graph(
+        "λ duration, p99", [each.function.metric_duration(statistic="p99") for each in functions.all.values()]
+    )
+
+
+def _lag(functions: Functions, projection: Projection) -> cloudwatch.GraphWidget:
+    queue = projection.index_queue
+    return _graph(
+        "How far the projections lag",
+        [
+            functions.project.function.metric("IteratorAge", statistic="Maximum"),
+            queue.metric_approximate_age_of_oldest_message(),
+            queue.metric_approximate_number_of_messages_visible(),
+        ],
+    )
+
+
+def _dead(projection: Projection) -> cloudwatch.GraphWidget:
+    queues = projection.dead_letters.values()
+    return _graph(
+        "Given up", [queue.metric_approximate_number_of_messages_visible() for queue in queues]
+    )
