@@ -1,0 +1,167 @@
+"""Finds credentials in text, so that none is remembered; tells the kind, never the text.
+
+Every expression here is anchored to a literal and bounded or possessive: the time grows with the length of
+the text and no faster.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+
+from unsay_core.domain.characters import DEFAULT_IGNORABLE
+
+MIN_TOKEN_CHARACTERS = 20
+
+_START = r"(?<![A-Za-z0-9])"
+_END = r"(?![A-Za-z0-9])"
+
+# Formats that a prefix and a length tell apart from prose.
+_KNOWN_FORMATS: tuple[tuple[str, str], ...] = (
+    ("private_key", r"-----BEGIN (?:[A-Z0-9]{1,16} ){0,4}PRIVATE KEY(?: BLOCK)?-----"),
+    ("private_key", r"AGE-SECRET-KEY-1[A-Z0-9]{20}"),
+    ("private_key", r"PuTTY-User-Key-File-\d:"),
+    ("jwt", r"(?<![A-Za-z0-9_-])eyJ[A-Za-z0-9_-]{8,}+\.[A-Za-z0-9_-]{8,}+\.[A-Za-z0-9_-]{8,}+"),
+    ("aws_access_key", _START + r"(?:AKIA|ASIA|ABIA|ACCA)[A-Z0-9]{16}" + _END),
+    ("bedrock_api_key", _START + r"(?:ABSK|bedrock-api-key-)[A-Za-z0-9+/]{40}"),
+    ("github_token", _START + r"(?:gh[pousr]_[A-Za-z0-9]{20}|github_pat_[A-Za-z0-9_]{20})"),
+    ("gitlab_token", _START + r"gl(?:pat|ptt|rt|dt|soat|agent)-[A-Za-z0-9_-]{20}"),
+    ("anthropic_api_key", _START + r"sk-ant-[A-Za-z0-9_-]{16}"),
+    ("stripe_key", _START + r"(?:[sr]k_(?:live|test)|whsec)_[A-Za-z0-9]{10}"),
+    ("slack_token", _START + r"xox[a-z]-(?=[A-Za-z-]{0,40}\d)[A-Za-z0-9-]{10}"),
+    ("slack_token", _START + r"xapp-\d-[A-Z0-9]{8}"),
+    ("slack_webhook", r"hooks\.slack\.com/(?:services|workflows)/T[A-Za-z0-9_]{6,16}/[A-Za-z0-9_]{6}"),
+    ("google_api_key", _START + r"AIza[A-Za-z0-9_-]{35}"),
+    ("google_oauth_secret", _START + r"(?:GOCSPX-[A-Za-z0-9_-]{20}|ya29\.[A-Za-z0-9_-]{20})"),
+    ("npm_token", _START + r"npm_[A-Za-z0-9]{36}" + _END),
+    ("pypi_token", _START + r"pypi-AgE[A-Za-z0-9_-]{20}"),
+    ("hugging_face_token", _START + r"(?:hf|api_org)_[A-Za-z0-9]{30}"),
+    ("sendgrid_key", _START + r"SG\.[A-Za-z0-9_-]{16,32}\.[A-Za-z0-9_-]{16}"),
+    ("mailgun_key", _START + r"key-[0-9a-f]{32}" + _END),
+    ("twilio_key", _START + r"SK[0-9a-f]{32}" + _END),
+    ("digitalocean_token", _START + r"do[opr]_v1_[0-9a-f]{40}"),
+    ("shopify_token", _START + r"shp(?:at|ca|pa|ss)_[0-9a-fA-F]{32}"),
+    ("telegram_bot_token", _START + r"\d{8,10}:AA[A-Za-z0-9_-]{33}"),
+    ("docker_token", _START + r"dckr_(?:pat|oat)_[A-Za-z0-9_-]{20}"),
+    ("vault_token", _START + r"hv[sbr]\.[A-Za-z0-9_-]{24}"),
+    ("databricks_token", _START + r"dapi[0-9a-f]{32}"),
+    ("groq_api_key", _START + r"gsk_[A-Za-z0-9]{40}"),
+    ("replicate_token", _START + r"r8_[A-Za-z0-9]{30}"),
+    ("grafana_token", _START + r"gl(?:sa|c)_[A-Za-z0-9]{30}"),
+    ("linear_api_key", _START + r"lin_api_[A-Za-z0-9]{30}"),
+    ("notion_token", _START + r"ntn_[A-Za-z0-9]{30}"),
+    ("square_token", _START + r"sq0(?:atp|csp)-[A-Za-z0-9_-]{20}"),
+    ("basic_auth", r"(?i:authorization)[\"']?\s{0,4}[:=]\s{0,4}[\"']?(?i:basic)\s{1,4}[A-Za-z0-9+/]{8}"),
+)
+_FORMATS = tuple((kind, re.compile(pattern)) for kind, pattern in _KNOWN_FORMATS)
+
+# Prefixes that words may carry too (`sk-learn-based-models`): what follows must look drawn by lot.
+_PREFIXED = re.compile(_START + r"(sk-|unsay_)([A-Za-z0-9_-]{20,}+)")
+_PREFIXED_KINDS = {"sk-": "openai_api_key", "unsay_": "unsay_key"}
+
+_URL_PASSWORD = re.compile(r"://[^\s/?#:@]{0,256}+:([^\s/?#@]{1,256}+)@[^\s@]")
+_PLACEHOLDER = re.compile(r"[*x]+|<.*>|\$?\{.*\}|\$\(.*\)|\[.*\]|\$[A-Z_]+|%[A-Za-z_]*%?", re.IGNORECASE)
+_DSN_PASSWORD = re.compile(r"(?i)(?<![a-z])(?:password|pwd)\s{0,4}=\s{0,4}([^\s;&,]{1,256}+)")
+_DSN_HOST = re.compile(
+    r"(?i)(?<![a-z])(?:server|host(?:addr)?|data source|address|db(?:name)?|database)\s{0,4}="
+)
+
+_KEY_OWNERS = "api|access|secret|private|auth|encryption|signing|master|account|shared|service|license"
+_TELLING_NAMES = rf"(?:{_KEY_OWNERS})[ _-]?key|token|secret|password|passwd|passphrase|pwd|bearer"
+_LABEL = rf"(?:{_TELLING_NAMES}|(?<![A-Za-z])key|(?-i:(?<=[a-z])Key))s?"
+_QUOTE = r"[\"'`“”‘’«»‹›「」『』\\]"
+_ASIDE = r"(?:[ \t]{1,4}[\w'’-]{1,24}){0,5}"  # "for the staging database"
+_OPEN = rf"[\[(<]?{_QUOTE}{{0,2}}\Z"
+# What stands right before a token: `api_key = "`, `the token for staging: `
+_ASSIGNED = re.compile(rf"(?i){_LABEL}{_QUOTE}{{0,2}}{_ASIDE}\s{{0,4}}(?::=|=>|->|[:=：＝])\s{{0,8}}{_OPEN}")
+# or: `password is "`, `key `
+_TOLD = re.compile(rf"(?i){_LABEL}{_QUOTE}{{0,2}}(?:{_ASIDE}\s{{1,4}}(?:is|was|be|to))?\s{{1,8}}{_OPEN}")
+_BEFORE_CHARACTERS = 160
+
+_TOKEN = re.compile(r"(?<![A-Za-z0-9_+/.~-])[A-Za-z0-9_+/.~-]{20,}+")
+_PIECE = re.compile(r"[A-Za-z0-9]+")
+_WORD = re.compile(r"[a-z]+|[A-Z]+|[A-Z][a-z]+")
+
+_TELLING = re.compile(rf"(?i){_TELLING_NAMES}")
+
+
+def find_credential(text: str) -> str | None:
+    """The kind of the first credential found (`github_token`, `jwt`, `labelled_token` …), or `None`."""
+    found = _find(text)
+    if found or text.isascii():
+        return found
+    return _find(_plain(text))
+
+
+def find_in_json(value: object) -> str | None:
+    """The kind of a credential anywhere in a JSON value: strings, names, and values under a telling name."""
+    waiting: list[tuple[str, object]] = [("", value)]
+    while waiting:
+        label, item = waiting.pop()
+        if isinstance(item, str):
+            found = find_credential(item) or (_find_labelled(f"{label}: {item}") if label else None)
+            if found:
+                return found
+        elif isinstance(item, dict):
+            waiting.extend(("", name) for name in item)
+            waiting.extend((_telling(name), child) for name, child in item.items())
+        elif isinstance(item, list | tuple):
+            waiting.extend((label, child) for child in item)
+    return None
+
+
+def _telling(name: object) -> str:
+    """A label when a member's name announces a secret. A bare `key` does not: it names the memory's slot."""
+    return "secret" if isinstance(name, str) and _TELLING.search(name) else ""
+
+
+def _plain(text: str) -> str:
+    """The text without width and without what is not seen: neither hides a credential."""
+    seen = "".join(character for character in text if character not in DEFAULT_IGNORABLE)
+    return unicodedata.normalize("NFKC", seen)
+
+
+def _find(text: str) -> str | None:
+    for kind, pattern in _FORMATS:
+        if pattern.search(text):
+            return kind
+    return _find_prefixed(text) or _find_connection_string(text) or _find_labelled(text)
+
+
+def _find_prefixed(text: str) -> str | None:
+    for match in _PREFIXED.finditer(text):
+        if _drawn_characters(match[2]) >= MIN_TOKEN_CHARACTERS:
+            return _PREFIXED_KINDS[match[1]]
+    return None
+
+
+def _find_connection_string(text: str) -> str | None:
+    candidates = [match[1] for match in _URL_PASSWORD.finditer(text)]
+    if _DSN_HOST.search(text):
+        candidates += [match[1] for match in _DSN_PASSWORD.finditer(text)]
+    if any(not _PLACEHOLDER.fullmatch(password) for password in candidates):
+        return "connection_string"
+    return None
+
+
+def _find_labelled(text: str) -> str | None:
+    for token in _TOKEN.finditer(text):
+        if token[0].startswith("//") or not _long_enough(token[0]):
+            continue
+        before = text[max(0, token.start() - _BEFORE_CHARACTERS) : token.start()]
+        drawn = _drawn_characters(token[0]) >= MIN_TOKEN_CHARACTERS
+        if _ASSIGNED.search(before) or (drawn and _TOLD.search(before)):
+            return "labelled_token"
+    return None
+
+
+def _long_enough(token: str) -> bool:
+    """20 letters and digits in a row, or so many between signs that hyphenated words never have."""
+    if _drawn_characters(token) >= MIN_TOKEN_CHARACTERS:
+        return True
+    return any(len(piece) >= MIN_TOKEN_CHARACTERS for piece in _PIECE.findall(token))
+
+
+def _drawn_characters(token: str) -> int:
+    """How many of a token's letters and digits stand in pieces that are no plain words."""
+    return sum(len(piece) for piece in _PIECE.findall(token) if not _WORD.fullmatch(piece))
