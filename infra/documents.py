@@ -31,6 +31,6 @@ class Documents(Construct):
         acknowledge(
             self.bucket,
             "S1",
-            "Every access is an assumed scope role under a session tag; who changed what is in the audit chain. "
+            "Only scope roles under a session tag reach it, and who changed what is in the audit chain. "
             "Access logs would be a second bucket that names every memory.",
         )

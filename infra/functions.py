@@ -10,15 +10,14 @@ from aws_cdk import aws_iam as iam
 from aws_cdk import aws_lambda as lambda_
 from aws_cdk import aws_logs as logs
 from constructs import Construct
-from unsay_core.settings import variables
 
 from infra.checks import acknowledge
 from infra.layers import ARCHITECTURE, RUNTIME, Layers, functions_code
+from unsay_core.settings import variables
 
 if TYPE_CHECKING:
-    from unsay_core.settings import Settings
-
     from infra.stage import Stage
+    from unsay_core.settings import Settings
 
 LOG_RETENTION = logs.RetentionDays.ONE_MONTH
 

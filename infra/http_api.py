@@ -54,6 +54,7 @@ class HttpApi(Construct):
         self.api = apigateway.HttpApi(
             self,
             "Api",
+            api_name=f"unsay-{stage.name}",
             create_default_stage=False,
             default_integration=integration,
             default_authorizer=authorizers.HttpLambdaAuthorizer(

@@ -31,7 +31,7 @@ VECTOR_ACTIONS = [
 
 
 class KnowledgeBase(Construct):
-    """Vector bucket, index, knowledge base and one CUSTOM source: documents come inline, no sync job exists."""
+    """Vector bucket, index, knowledge base and a CUSTOM source: documents come inline, without sync jobs."""
 
     def __init__(self, scope: Construct, construct_id: str, *, stage: Stage) -> None:
         super().__init__(scope, construct_id)
@@ -85,9 +85,7 @@ class KnowledgeBase(Construct):
 
     def _service_role(self) -> iam.Role:
         stack = Stack.of(self)
-        any_knowledge_base = stack.format_arn(
-            service="bedrock", resource="knowledge-base", resource_name="*"
-        )
+        any_knowledge_base = stack.format_arn(service="bedrock", resource="knowledge-base", resource_name="*")
         return iam.Role(
             self,
             "Role",

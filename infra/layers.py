@@ -15,12 +15,21 @@ from constructs import Construct
 
 from infra.freshness import ROOT
 
-PLATFORM = "aarch64-manylinux2014"
-PYTHON = "3.13"
+# What Lambda's arm64 Python runs, whatever machine builds it.
+PLATFORM = ["--python-platform", "aarch64-manylinux2014", "--python-version", "3.13"]
+LOCKED_WHEELS = ["--no-deps", "--require-hashes", "--only-binary", ":all:", "--no-compile-bytecode"]
 RUNTIME = lambda_.Runtime.PYTHON_3_13
 ARCHITECTURE = lambda_.Architecture.ARM_64
 BUILD = ROOT / "build" / "layers"
 BYTECODE = ["**/__pycache__/", "**/*.pyc"]
+FUNCTIONS_ONLY = [
+    "/*",
+    "!/functions/",
+    "/functions/**",
+    "!/functions/**/",
+    "!/functions/**/*.py",
+    "__pycache__/",
+]
 
 
 class Layers(Construct):
@@ -53,36 +62,42 @@ def functions_code() -> lambda_.Code:
     return lambda_.Code.from_asset(
         str(ROOT),
         ignore_mode=IgnoreMode.GIT,
-        exclude=["/*", "!/functions/", "/functions/**", "!/functions/**/", "!/functions/**/*.py", "__pycache__/"],
+        exclude=FUNCTIONS_ONLY,
     )
 
 
 def deps_code() -> lambda_.Code:
     """The locked `layer` group for Lambda's own platform, rebuilt only when the lock changes it."""
     requirements = _locked_requirements()
-    digest = hashlib.sha256(f"{PLATFORM}\n{PYTHON}\n{requirements}".encode()).hexdigest()
+    recipe = " ".join(PLATFORM + LOCKED_WHEELS)
+    digest = hashlib.sha256(f"{recipe}\n{requirements}".encode()).hexdigest()
     folder = BUILD / f"deps-{digest[:16]}"
     if not folder.is_dir():
-        _install(requirements, folder)
+        install(requirements, folder)
     return lambda_.Code.from_asset(str(folder), asset_hash=digest)
 
 
-def _locked_requirements() -> str:
-    export = ["export", "--frozen", "--only-group", "layer", "--no-emit-project", "--no-header", "--no-annotate"]
-    return _uv(*export)
+def install(requirements: str, folder: Path) -> None:
+    """Build beside the final folder and rename: an interrupted build leaves nothing that looks whole.
 
-
-def _install(requirements: str, folder: Path) -> None:
-    """Build beside the final folder and rename: an interrupted build leaves nothing that looks whole."""
+    Raises `RuntimeError` with uv's own words when a requirement cannot be installed for that platform.
+    """
     folder.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=folder.parent, prefix="building-") as scratch:
         target = Path(scratch, "layer", "python")
-        flags = ["--no-deps", "--require-hashes", "--only-binary", ":all:", "--no-compile-bytecode"]
-        platform = ["--python-platform", PLATFORM, "--python-version", PYTHON]
-        _uv("pip", "install", "-r", "-", "--target", str(target), *flags, *platform, stdin=requirements)
+        into_target = ["pip", "install", "-r", "-", "--target", str(target)]
+        _uv(*into_target, *PLATFORM, *LOCKED_WHEELS, stdin=requirements)
         # Console scripts name this machine's interpreter, and no λ runs them.
         shutil.rmtree(target / "bin", ignore_errors=True)
-        target.parent.rename(folder)
+        (target / ".lock").unlink(missing_ok=True)
+        # Two builds may race: whoever comes second finds the same content in place.
+        if not folder.is_dir():
+            target.parent.rename(folder)
+
+
+def _locked_requirements() -> str:
+    plain = ["--no-emit-project", "--no-header", "--no-annotate"]
+    return _uv("export", "--frozen", "--only-group", "layer", *plain)
 
 
 def _uv(*arguments: str, stdin: str = "") -> str:

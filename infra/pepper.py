@@ -32,5 +32,5 @@ class Pepper(Construct):
         acknowledge(
             self.secret,
             "SMG4",
-            "Every scope id, key hash and tombstone is derived from the pepper: rotating it would orphan them all.",
+            "Scope ids, key hashes and tombstones are derived from the pepper: rotating it would orphan all.",
         )

@@ -41,7 +41,10 @@ class Projection(Construct):
     def __init__(self, scope: Construct, construct_id: str, *, stage: Stage) -> None:
         super().__init__(scope, construct_id)
         self.bus = events.EventBus(
-            self, "Bus", event_bus_name=f"unsay-{stage.name}", description="What happened to memories, past tense."
+            self,
+            "Bus",
+            event_bus_name=f"unsay-{stage.name}",
+            description="What happened to memories, in the past tense.",
         )
         self.index_dead = sqs.Queue(
             self, "IndexDeadLetters", fifo=True, enforce_ssl=True, retention_period=FAILED_RETENTION
@@ -59,7 +62,7 @@ class Projection(Construct):
             self, "ProjectDeadLetters", enforce_ssl=True, retention_period=FAILED_RETENTION
         )
         acknowledge(
-            self.project_dead, "SQS3", "It is itself where the streams' failed batches end: a dead-letter queue."
+            self.project_dead, "SQS3", "It is a dead-letter queue: here the streams' failed batches end."
         )
 
     @property
@@ -69,6 +72,7 @@ class Projection(Construct):
 
     def run_project(self, project: PythonFunction, tables: Tables) -> None:
         """Feed the project λ: pending work from the ledger, new audit entries from the record."""
+        _let_list_streams(project.role)
         self._read_stream(project, "LedgerStream", tables.ledger, suffix="#P", kinds=["INSERT", "MODIFY"])
         self._read_stream(project, "RecordStream", tables.record, suffix="#A", kinds=["INSERT"])
         project.role.add_to_policy(
@@ -122,7 +126,7 @@ class Projection(Construct):
 
 
 def _only(suffix: str, kinds: list[str]) -> Any:
-    """A stream filter on the area at the end of the partition key, so that other changes cost no invocation."""
+    """A stream filter on the area that ends the partition key: other changes cost no invocation."""
     pattern = {"eventName": kinds, "dynamodb": {"Keys": {"pk": {"S": [{"suffix": suffix}]}}}}
     return lambda_.FilterCriteria.filter(pattern)
 
@@ -131,11 +135,19 @@ def _let_read(role: iam.Role, sid: str, stream_arn: str) -> None:
     role.add_to_policy(
         iam.PolicyStatement(
             sid=sid,
-            actions=[
-                "dynamodb:DescribeStream",
-                "dynamodb:GetRecords",
-                "dynamodb:GetShardIterator",
-            ],
+            actions=["dynamodb:DescribeStream", "dynamodb:GetRecords", "dynamodb:GetShardIterator"],
             resources=[stream_arn],
         )
+    )
+
+
+def _let_list_streams(role: iam.Role) -> None:
+    """Lambda refuses a stream mapping whose role may not list streams."""
+    role.add_to_policy(
+        iam.PolicyStatement(sid="ListStreams", actions=["dynamodb:ListStreams"], resources=["*"])
+    )
+    acknowledge(
+        role,
+        "IAM5[Resource::*]",
+        "ListStreams takes no resource; it answers names, never what a stream holds.",
     )

@@ -191,7 +191,7 @@ class ScopeRoles(Construct):
         ]
 
     def _knowledge_base_statement(self, actions: tuple[str, ...]) -> iam.PolicyStatement:
-        """IAM cannot bind a Retrieve to a filter: the tag proves a scope was opened, the ledger is the wall."""
+        """IAM cannot bind a Retrieve to a filter: the tag proves an opened scope, the ledger is the wall."""
         return iam.PolicyStatement(
             sid="KnowledgeBase",
             actions=[f"bedrock:{action}" for action in actions],

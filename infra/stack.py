@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING
 
 from aws_cdk import CfnOutput, Stack
 from aws_cdk import aws_iam as iam
-from unsay_core.settings import ApiSettings, AuthorizerSettings, IndexSettings, ProjectSettings
 
 from infra.documents import Documents
 from infra.functions import Functions
@@ -17,6 +16,7 @@ from infra.pepper import Pepper
 from infra.projection import Projection
 from infra.scope_roles import ScopeRoles
 from infra.watch import Watch
+from unsay_core.settings import ApiSettings, AuthorizerSettings, IndexSettings, ProjectSettings
 
 if TYPE_CHECKING:
     from constructs import Construct

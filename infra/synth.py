@@ -26,7 +26,7 @@ def ensure_fresh() -> bool:
     with tempfile.TemporaryDirectory(dir=ROOT, prefix="cdk.out-") as scratch:
         made = Path(scratch, "made")
         environment = os.environ | {"CDK_OUTDIR": str(made)}
-        subprocess.run([sys.executable, "app.py"], cwd=ROOT, env=environment, check=True)  # noqa: S603
+        subprocess.run([sys.executable, "app.py"], cwd=ROOT, env=environment, check=True)
         shutil.rmtree(OUTDIR, ignore_errors=True)
         made.rename(OUTDIR)
     return True

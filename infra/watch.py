@@ -61,7 +61,7 @@ class Watch(Construct):
                 self,
                 f"{name.capitalize()}DeadLetters",
                 alarm_description=f"Work of the {name} λ was given up and waits for an operator.",
-                metric=queue.metric_approximate_number_of_messages_visible(period=PERIOD, statistic="Maximum"),
+                metric=queue.metric_approximate_number_of_messages_visible(period=PERIOD),
                 threshold=1,
                 evaluation_periods=1,
                 treat_missing_data=cloudwatch.TreatMissingData.NOT_BREACHING,
@@ -84,17 +84,14 @@ def _latency(http_api: HttpApi) -> cloudwatch.GraphWidget:
 
 
 def _errors(functions: Functions) -> cloudwatch.GraphWidget:
-    made = functions.all.values()
-    return _graph(
-        "λ errors and throttles",
-        [metric for each in made for metric in (each.function.metric_errors(), each.function.metric_throttles())],
-    )
+    made = [each.function for each in functions.all.values()]
+    errors = [function.metric_errors() for function in made]
+    return _graph("λ errors and throttles", errors + [function.metric_throttles() for function in made])
 
 
 def _durations(functions: Functions) -> cloudwatch.GraphWidget:
-    return _graph(
-        "λ duration, p99", [each.function.metric_duration(statistic="p99") for each in functions.all.values()]
-    )
+    made = functions.all.values()
+    return _graph("λ duration, p99", [each.function.metric_duration(statistic="p99") for each in made])
 
 
 def _lag(functions: Functions, projection: Projection) -> cloudwatch.GraphWidget:
@@ -111,6 +108,4 @@ def _lag(functions: Functions, projection: Projection) -> cloudwatch.GraphWidget
 
 def _dead(projection: Projection) -> cloudwatch.GraphWidget:
     queues = projection.dead_letters.values()
-    return _graph(
-        "Given up", [queue.metric_approximate_number_of_messages_visible() for queue in queues]
-    )
+    return _graph("Given up", [queue.metric_approximate_number_of_messages_visible() for queue in queues])
