@@ -1,0 +1,114 @@
+"""The one port's front: the deployed API at `/v1/*`, the control URL, and behind them AWS."""
+
+from __future__ import annotations
+
+import json
+import os
+from typing import TYPE_CHECKING, Any
+
+from ministack.services import cloudformation
+
+from local import faults, persistence
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable, MutableMapping
+
+    Scope = MutableMapping[str, Any]
+    Receive = Callable[[], Awaitable[dict[str, Any]]]
+    Send = Callable[[dict[str, Any]], Awaitable[None]]
+    Application = Callable[[Scope, Receive, Send], Awaitable[None]]
+
+PATCHES = {"ministack.services.cloudformation": ("_stacks",)}
+
+_LOOPBACK = ("127.0.0.1", "::1")
+# A client that keeps the control URL as its base asks for `/_faults` below it.
+_FAULT_PATHS = ("/_faults", "/_faults/_faults")
+_STATUS_PATH = "/_local"
+_BODY_BYTES = 1 << 20
+
+
+def api_id() -> str | None:
+    """The HTTP API of the deployed stack: the `ApiId` output of one that is up."""
+    for _, stack in cloudformation._stacks.all_items():
+        if str(stack.get("StackStatus", "")).endswith(("CREATE_COMPLETE", "UPDATE_COMPLETE", "ROLLBACK_COMPLETE")):
+            for output in stack.get("Outputs") or []:
+                if output["OutputKey"] == "ApiId":
+                    return str(output["OutputValue"])
+    return None
+
+
+def front_door(aws: Application) -> Application:
+    """The application that serves a deployed API and the controls in front of the emulator."""
+
+    async def serve(scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "lifespan":
+            async with persistence.saving():
+                await aws(scope, receive, send)
+            return
+        if scope["type"] == "http" and scope["path"] in (*_FAULT_PATHS, _STATUS_PATH):
+            await _control(scope, receive, send)
+            return
+        persistence.touch()
+        try:
+            await aws(_to_api(scope) if _is_api_call(scope) else scope, receive, send)
+        finally:
+            persistence.touch()  # a change that came after a snapshot began is in the next one
+
+    return serve
+
+
+def _is_api_call(scope: Scope) -> bool:
+    """Whether a request is for the deployed API: several AWS services have paths below /v1 too, but sign."""
+    if scope["type"] != "http" or not scope["path"].startswith("/v1/"):
+        return False
+    authorization = dict(scope["headers"]).get(b"authorization", b"")
+    return not authorization.startswith(b"AWS4-HMAC-SHA256")
+
+
+def _to_api(scope: Scope) -> Scope:
+    """The same request at the address of the deployed API: path as it was sent, query untouched."""
+    prefix = f"/_aws/execute-api/{api_id() or 'none'}/$default"
+    raw = scope.get("raw_path") or scope["path"].encode()
+    return {**scope, "path": prefix + scope["path"], "raw_path": prefix.encode() + raw}
+
+
+async def _control(scope: Scope, receive: Receive, send: Send) -> None:
+    client = scope.get("client") or ("", 0)
+    if client[0] not in _LOOPBACK:
+        await _answer(send, 403, {"message": "the controls answer on loopback only"})
+        return
+    if scope["path"] == _STATUS_PATH:
+        state = os.path.dirname(os.environ["STATE_DIR"])
+        await _answer(send, 200, {"pid": os.getpid(), "state": state, "api_id": api_id()})
+        return
+    await _answer(send, *_faults(scope["method"], await _body(receive)))
+
+
+def _faults(method: str, body: bytes) -> tuple[int, dict[str, Any]]:
+    if method == "GET":
+        return 200, faults.current().as_json()
+    if method == "DELETE":
+        return 200, faults.clear().as_json()
+    if method != "PUT":
+        return 405, {"message": f"{method} is not allowed: GET, PUT or DELETE"}
+    try:
+        values = json.loads(body)
+        if not isinstance(values, dict):
+            return 400, {"message": "not a JSON object"}
+        return 200, faults.change(values).as_json()
+    except ValueError as error:  # JSON that does not parse, and FaultError
+        return 400, {"message": str(error)}
+
+
+async def _body(receive: Receive) -> bytes:
+    body, more = b"", True
+    while more and len(body) <= _BODY_BYTES:
+        message = await receive()
+        body, more = body + message.get("body", b""), message.get("more_body", False)
+    return body
+
+
+async def _answer(send: Send, status: int, value: dict[str, Any]) -> None:
+    headers = [(b"content-type", b"application/json")]
+    await send({"type": "http.response.start", "status": status, "headers": headers})
+    await send({"type": "http.response.body", "body": json.dumps(value).encode()})

@@ -1,0 +1,71 @@
+"""What IAM checks against: S3 Vectors actions and ARNs, and loopback as a secure transport."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from ministack import app
+from ministack.core import iam_actions as actions
+from ministack.core import iam_evaluator as evaluator
+
+PATCHES = {
+    "ministack.app": ("pin_request_origin",),
+    "ministack.core.iam_actions": (
+        "SERVICE_TO_IAM_NAMESPACE",
+        "_BOTOCORE_SERVICE_MAP",
+        "extract_resource_arn",
+    ),
+    "ministack.core.iam_evaluator": ("pin_request_origin",),
+}
+
+_LOOPBACK = ("127.0.0.1", "::1")
+_original_origin = evaluator.pin_request_origin
+_original_resource = actions.extract_resource_arn
+
+
+def _origin(source_ip: str, secure: bool) -> None:
+    """Nothing leaves the machine over loopback, so the `aws:SecureTransport` denials do not apply to it."""
+    _original_origin(source_ip, secure or source_ip in _LOOPBACK)
+
+
+def _resource(
+    service: str,
+    method: str,
+    path: str,
+    headers: dict[str, str],
+    body: bytes,
+    query: dict[str, Any],
+    region: str,
+    account_id: str,
+) -> str:
+    if service == "s3vectors":
+        return _vectors_arn(body, region, account_id)
+    # As it is: for DynamoDB the ARN carries the request's keys.
+    arn: str = _original_resource(service, method, path, headers, body, query, region, account_id)
+    return arn
+
+
+def _vectors_arn(body: bytes, region: str, account_id: str) -> str:
+    """The index a request names, else its vector bucket, else `*`."""
+    try:
+        request = json.loads(body or b"{}")
+    except ValueError:
+        return "*"
+    if request.get("indexArn"):
+        return str(request["indexArn"])
+    bucket = request.get("vectorBucketArn")
+    if not bucket and request.get("vectorBucketName"):
+        bucket = f"arn:aws:s3vectors:{region}:{account_id}:bucket/{request['vectorBucketName']}"
+    if not bucket:
+        return "*"
+    return f"{bucket}/index/{request['indexName']}" if request.get("indexName") else str(bucket)
+
+
+def install() -> None:
+    """Add S3 Vectors to the emulator's IAM maps, and count loopback as TLS."""
+    actions.SERVICE_TO_IAM_NAMESPACE["s3vectors"] = "s3vectors"
+    actions._BOTOCORE_SERVICE_MAP["s3vectors"] = ["s3vectors"]
+    actions.extract_resource_arn = _resource
+    evaluator.pin_request_origin = _origin
+    app.pin_request_origin = _origin

@@ -1,0 +1,224 @@
+"""Saving while running: what was acknowledged two seconds ago survives `kill -9`.
+
+The emulator saves at a clean shutdown only, and forgets stream records and sessions altogether.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+import os
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ministack import app
+from ministack.core import responses
+from ministack.services import dynamodb, lambda_svc, sqs, sts
+
+from local.snapshots import Snapshots
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+_TABLE_STORES = (
+    "_tags",
+    "_ttl_settings",
+    "_pitr_settings",
+    "_kinesis_destinations",
+    "_contributor_insights",
+    "_backups",
+    "_resource_policies",
+    "_exports",
+    "_imports",
+)
+PATCHES = {
+    "ministack.app": ("save_all", "load_state", "_build_persistence_save_dict", "_load_persisted_state"),
+    "ministack.services.dynamodb": (
+        "get_state",
+        "load_persisted_state",
+        "_tables",
+        "_INDEX_MEMBERS",
+        "_stream_records",
+        "_stream_trimmed",
+        "_stream_seq_counter",
+        *_TABLE_STORES,
+    ),
+    "ministack.services.sqs": ("load_persisted_state", "_queues"),
+    "ministack.services.sts": ("get_state", "load_persisted_state", "_sessions"),
+    "ministack.services.lambda_svc": ("_esms", "_dynamodb_stream_positions"),
+}
+
+logger = logging.getLogger(__name__)
+
+_PERIOD_SECONDS = 1.0
+_MOST_OF_THE_TIME = 4  # a snapshot of a second is followed by at least four without one
+# Grow with every call and matter to nobody after a crash: saved at a deployment and at shutdown.
+_LOGS = frozenset({"cloudwatch", "cloudwatch_logs", "cloudtrail"})
+
+
+@dataclass(frozen=True)
+class _Part:
+    dump: Callable[[], Any]
+    load: Callable[[Any], None]
+
+
+_registered: dict[str, _Part] = {}
+_touched = False
+_original_load = app._load_persisted_state
+_original_queue_load = sqs.load_persisted_state
+_original_table_load = dynamodb.load_persisted_state
+_snapshots = Snapshots(Path(os.environ["STATE_DIR"]))
+
+
+def register(name: str, dump: Callable[[], Any], load: Callable[[Any], None]) -> None:
+    """Keep a module's own state: `dump` returns JSON-able data (bytes allowed), `load` takes it back at start.
+
+    `dump` is called on the event loop, between requests, so it may return what it works on uncopied.
+    """
+    _registered[name] = _Part(dump, load)
+
+
+def touch() -> None:
+    """Say that something may have changed since the last snapshot."""
+    global _touched  # noqa: PLW0603 - a flag between the server's threads
+    _touched = True
+
+
+def _parts(everything: bool) -> dict[str, Callable[[], Any]]:
+    parts: dict[str, Callable[[], Any]] = dict(app._build_persistence_save_dict())
+    parts |= {name: part.dump for name, part in _registered.items()}
+    return parts if everything else {name: dump for name, dump in parts.items() if name not in _LOGS}
+
+
+def _encode(everything: bool) -> list[Any]:
+    encoded = []
+    for name, dump in _parts(everything).items():
+        state = dump()
+        if state is not None:  # a module that failed to load has none to report
+            encoded.append(_snapshots.encode(name, state))
+    return encoded
+
+
+def save(everything: bool = True) -> None:
+    """Write a snapshot now; called between requests."""
+    _snapshots.write(_encode(everything))
+
+
+async def save_when_touched() -> None:
+    """Write a snapshot every second in which something happened."""
+    global _touched  # noqa: PLW0603 - a flag between the server's threads
+    pause = _PERIOD_SECONDS
+    while True:
+        await asyncio.sleep(pause)
+        if not _touched:
+            continue
+        _touched = False
+        started = time.monotonic()
+        try:
+            await _save_off_loop()
+        except Exception:  # noqa: BLE001 - a thread changed a store meanwhile, or the disk is full: try again
+            logger.exception("The snapshot failed and is tried again")
+            _touched = True
+        pause = max(_PERIOD_SECONDS, _MOST_OF_THE_TIME * (time.monotonic() - started))
+
+
+async def _save_off_loop() -> None:
+    """Encode on the loop, where no request is half done; write in a thread, where nobody waits."""
+    deployed = _snapshots.file_of("cloudformation")
+    encoded = _encode(everything=False)
+    if deployed not in [part.file for part in encoded]:
+        encoded = _encode(everything=True)
+    await asyncio.to_thread(_snapshots.write, encoded)
+
+
+def _save_all(_services: Any) -> None:
+    save()
+
+
+def _load_all() -> None:
+    _original_load()
+    for name, part in _registered.items():
+        state = _snapshots.read(name)
+        if state is not None:
+            part.load(state)
+
+
+def _table_state() -> dict[str, Any]:
+    """DynamoDB with its stream records, uncopied: it is encoded before the next request."""
+    tables = responses.AccountRegionScopedDict()
+    for (account, region, name), table in dynamodb._tables.all_items():
+        plain = {key: value for key, value in table.items() if key != dynamodb._INDEX_MEMBERS}
+        tables.set_scoped(account, region, name, plain)
+    rest = {name.removeprefix("_"): getattr(dynamodb, name) for name in _TABLE_STORES}
+    return {"tables": tables, **rest, "streams": _unread_streams(), "stream_sequence": dynamodb._stream_seq_counter}
+
+
+def _unread_streams() -> list[list[Any]]:
+    """The stream records some function has still to see, and the position of the first."""
+    streams = []
+    for (account, region, table), records in dynamodb._stream_records.all_items():
+        trimmed = dynamodb._stream_trimmed.get_scoped(account, region, table, 0)
+        read = _read_by_all(account, region, table, default=trimmed + len(records))
+        streams.append([account, region, table, max(read, trimmed), records[max(0, read - trimmed) :]])
+    return streams
+
+
+def _read_by_all(account: str, region: str, table: str, default: int) -> int:
+    positions = [
+        lambda_svc._dynamodb_stream_positions.get_scoped(account, region, mapping["UUID"], 0)
+        for (_, _, _), mapping in lambda_svc._esms.all_items()
+        if f":table/{table}/stream/" in mapping.get("EventSourceArn", "")
+    ]
+    return min(positions, default=default)
+
+
+def _load_tables(data: dict[str, Any]) -> None:
+    _original_table_load(data)
+    for account, region, table, position, records in data.get("streams", []):
+        dynamodb._stream_records.set_scoped(account, region, table, records)
+        dynamodb._stream_trimmed.set_scoped(account, region, table, position)
+    dynamodb._stream_seq_counter = data.get("stream_sequence", 0)
+
+
+def _load_queues(data: dict[str, Any]) -> None:
+    """Messages that were with a function when the process died are visible again at once: it died too."""
+    _original_queue_load(data)
+    for queue in sqs._queues.all_values():
+        for message in queue["messages"]:
+            if message.get("receive_count"):
+                message["visible_at"] = min(message["visible_at"], time.time())
+
+
+def _sessions() -> dict[str, Any]:
+    now = time.time()
+    return {key: session for key, session in sts._sessions.items() if session.get("Expiration", 0) > now}
+
+
+def _load_sessions(data: dict[str, Any]) -> None:
+    for key, session in data.items():
+        sts.register_session(key, session)
+
+
+@contextlib.asynccontextmanager
+async def saving() -> Any:
+    """Save in the background for as long as the server runs."""
+    task = asyncio.create_task(save_when_touched())
+    try:
+        yield
+    finally:
+        task.cancel()
+
+
+def install() -> None:
+    """Replace the emulator's persistence with snapshots."""
+    app.save_all = _save_all
+    app.load_state = _snapshots.read
+    app._load_persisted_state = _load_all
+    dynamodb.get_state = _table_state
+    dynamodb.load_persisted_state = _load_tables
+    sqs.load_persisted_state = _load_queues
+    sts.get_state = _sessions
+    sts.load_persisted_state = _load_sessions
