@@ -1,0 +1,77 @@
+"""What is uploaded: only what runs, built for Lambda, and the same bytes every time."""
+
+from __future__ import annotations
+
+import os
+import struct
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from infra import freshness
+from infra.layers import install
+
+AARCH64 = 183  # e_machine of an ELF header
+
+
+def files(folder):
+    return {path.relative_to(folder) for path in folder.rglob("*") if path.is_file()}
+
+
+def test_the_functions_zip_holds_the_python_of_functions_and_nothing_else(dev):
+    held = files(dev.asset("Functions/Api/Function/Code"))
+    sources = {
+        path.relative_to(freshness.ROOT)
+        for path in (freshness.ROOT / "functions").rglob("*.py")
+        if "__pycache__" not in path.parts
+    }
+    assert held == sources
+    assert Path("functions/__init__.py") in held
+
+
+@pytest.mark.parametrize("name", ["api", "authorizer", "project", "index"])
+def test_every_handler_is_in_the_zip(dev, name):
+    assert (dev.asset("Functions/Api/Function/Code") / "functions" / name / "handler.py").is_file()
+
+
+def test_the_core_layer_holds_our_package_without_bytecode(dev):
+    held = files(dev.asset("Functions/Layers/Core/Code"))
+    assert Path("python/unsay_core/settings.py") in held
+    assert {path.parts[:2] for path in held} == {("python", "unsay_core")}
+    assert not [path for path in held if path.suffix == ".pyc"]
+
+
+def test_the_deps_layer_is_built_for_lambdas_processor(dev):
+    layer = dev.asset("Functions/Layers/Deps/Code")
+    libraries = list(layer.rglob("*.so"))
+    assert libraries
+    assert {machine(path) for path in libraries} == {AARCH64}
+    assert (layer / "python" / "boto3" / "__init__.py").is_file()
+
+
+def machine(library):
+    return struct.unpack_from("<H", library.read_bytes()[:20], 18)[0]
+
+
+def test_the_deps_layer_names_no_path_of_the_machine_that_built_it(dev):
+    layer = dev.asset("Functions/Layers/Deps/Code") / "python"
+    assert not (layer / "bin").exists()
+    assert not list(layer.rglob("direct_url.json"))
+
+
+def test_another_process_synthesizes_the_same_bytes(dev, tmp_path):
+    environment = os.environ | {"CDK_OUTDIR": str(tmp_path), "PYTHONHASHSEED": "1"}
+    subprocess.run(
+        [sys.executable, "app.py"], cwd=freshness.ROOT, env=environment, check=True, capture_output=True
+    )
+    for name in ("unsay-dev.template.json", "unsay-dev.assets.json"):
+        assert (tmp_path / name).read_bytes() == (dev.folder / name).read_bytes()
+
+
+def test_a_failed_build_leaves_no_layer_behind(tmp_path):
+    folder = tmp_path / "layers" / "deps"
+    with pytest.raises(RuntimeError, match="uv pip failed"):
+        install("not-locked-by-a-hash==1.0\n", folder)
+    assert list(folder.parent.iterdir()) == []

@@ -1,0 +1,82 @@
+"""cdk-nag and cfn-lint: nothing open, and everything answered for is answered on one construct."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from aws_cdk import App, Stack
+from aws_cdk import aws_s3 as s3
+
+from infra.checks import acknowledge, check_with_cdk_nag
+
+# The CDK writes a DependsOn on the role beside the reference to it.
+CDKS_OWN_WARNINGS = ["W3005"]
+ANSWERED_FOR = {
+    ("S1", "Documents/Bucket"),
+    ("SMG4", "Pepper/Secret"),
+    ("L1", "Functions/Api/Function"),
+    ("L1", "Functions/Authorizer/Function"),
+    ("L1", "Functions/Project/Function"),
+    ("L1", "Functions/Index/Function"),
+    ("IAM5[Resource::<DocumentsBucket089EA665.Arn>/<aws:PrincipalTag/scope>/*]", "ScopeRoles/Projector"),
+    ("IAM5[Resource::*]", "Functions/Project/Role"),
+    ("SQS3", "Projection/ProjectDeadLetters"),
+    ("APIG4", "Http/Api/GET--v1--health"),
+    ("APIG4", "Http/Api/GET--v1--openapi.json"),
+}
+
+
+def reports(folder):
+    return json.loads((folder / "validation-report.json").read_text())["pluginReports"]
+
+
+@pytest.mark.parametrize("stage", ["dev", "prod"])
+def test_cdk_nag_leaves_nothing_open(request, stage):
+    report = next(each for each in reports(request.getfixturevalue(stage).folder))
+    assert (report["pluginName"], report["conclusion"], report["violations"]) == (
+        "AwsSolutions",
+        "success",
+        [],
+    )
+
+
+def test_every_finding_is_answered_for_on_its_own_construct(dev):
+    (report,) = reports(dev.folder)
+    answered = {
+        (each["ruleName"].removeprefix("AwsSolutions-"), each["acknowledgedAt"].removeprefix("unsay-dev/"))
+        for each in report["suppressedViolations"]
+    }
+    assert answered == ANSWERED_FOR
+    assert all(len(each["reason"]) > 30 for each in report["suppressedViolations"])
+
+
+def test_a_finding_nobody_answered_for_fails_the_synthesis(tmp_path):
+    app = App(outdir=str(tmp_path))
+    s3.Bucket(Stack(app, "Open"), "Bucket")
+    check_with_cdk_nag(app)
+    with pytest.raises(RuntimeError, match=r"[Vv]alidation"):
+        app.synth()
+
+
+def test_an_answer_covers_its_own_rule_only(tmp_path):
+    app = App(outdir=str(tmp_path))
+    bucket = s3.Bucket(Stack(app, "Half"), "Bucket")
+    acknowledge(bucket, "S1", "Answered for, to see the other finding stay.")
+    check_with_cdk_nag(app)
+    with pytest.raises(RuntimeError):
+        app.synth()
+    (report,) = reports(tmp_path)
+    assert {each["ruleName"] for each in report["violations"]} == {"AwsSolutions-S10"}
+
+
+@pytest.mark.parametrize("stage", ["dev", "prod"])
+def test_cfn_lint_finds_nothing_but_the_cdks_own_habit(request, stage):
+    template = request.getfixturevalue(stage).path
+    cfn_lint = Path(sys.executable).with_name("cfn-lint")
+    command = [cfn_lint, "--regions", "us-east-1", "eu-central-1", "--ignore-checks", *CDKS_OWN_WARNINGS]
+    done = subprocess.run([*command, "--", template], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")

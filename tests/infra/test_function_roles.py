@@ -1,0 +1,93 @@
+"""The λs' own roles hold no data: what they may do is open a scope, and their own plumbing."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.infra.conftest import listed
+
+LOG = {"logs:CreateLogStream", "logs:PutLogEvents"}
+OPEN = {"sts:AssumeRole", "sts:TagSession"}
+READ_STREAM = {"dynamodb:DescribeStream", "dynamodb:GetRecords", "dynamodb:GetShardIterator"}
+GRANTED = {
+    "Api": LOG | OPEN | {"secretsmanager:GetSecretValue"},
+    "Authorizer": LOG | {"secretsmanager:GetSecretValue", "dynamodb:GetItem"},
+    "Project": LOG
+    | OPEN
+    | READ_STREAM
+    | {
+        "dynamodb:ListStreams",
+        "events:PutEvents",
+        "sqs:SendMessage",
+        "sqs:GetQueueAttributes",
+        "sqs:GetQueueUrl",
+    },
+    "Index": LOG
+    | OPEN
+    | {
+        "sqs:ReceiveMessage",
+        "sqs:DeleteMessage",
+        "sqs:ChangeMessageVisibility",
+        "sqs:GetQueueAttributes",
+        "sqs:GetQueueUrl",
+    },
+}
+OPENS = {
+    "Api": {"Reader", "Writer", "Eraser", "Access"},
+    "Project": {"Projector"},
+    "Index": {"Projector"},
+}
+
+
+@pytest.mark.parametrize("name", GRANTED)
+def test_a_function_holds_exactly_these_actions(dev, name):
+    statements = dev.statements(f"Functions{name}Role")
+    held = {action for statement in statements for action in listed(statement["Action"])}
+    assert held == GRANTED[name]
+    assert all(statement["Effect"] == "Allow" for statement in statements)
+
+
+@pytest.mark.parametrize("name", GRANTED)
+def test_a_function_names_every_resource_it_reaches(dev, name):
+    anywhere = [each for each in dev.statements(f"Functions{name}Role") if "*" in listed(each["Resource"])]
+    assert [each["Action"] for each in anywhere] == (["dynamodb:ListStreams"] if name == "Project" else [])
+
+
+def test_the_api_function_alone_reaches_no_table_and_no_bucket(dev):
+    data = {"AWS::DynamoDB::Table", "AWS::S3::Bucket", "AWS::Bedrock::KnowledgeBase", "AWS::SQS::Queue"}
+    for statement in dev.statements("FunctionsApiRole"):
+        for resource in listed(statement["Resource"]):
+            logical_id = resource["Ref"] if "Ref" in resource else resource["Fn::GetAtt"][0]
+            assert dev.resources[logical_id]["Type"] not in data
+
+
+@pytest.mark.parametrize("name", OPENS)
+def test_a_function_opens_scopes_with_these_roles_only(dev, name):
+    (statement,) = (
+        each for each in dev.statements(f"Functions{name}Role") if each.get("Sid") == "OpenScopes"
+    )
+    roles = [arn["Fn::GetAtt"][0] for arn in listed(statement["Resource"])]
+    expected = {dev.logical_id(f"ScopeRoles{each}", "AWS::IAM::Role") for each in OPENS[name]}
+    assert set(roles) == expected
+
+
+@pytest.mark.parametrize("name", GRANTED)
+def test_a_function_writes_to_its_own_log_only(dev, name):
+    (statement,) = (each for each in dev.statements(f"Functions{name}Role") if each.get("Sid") == "OwnLog")
+    own = dev.logical_id(f"Functions{name}Log", "AWS::Logs::LogGroup")
+    assert statement["Resource"] == {"Fn::GetAtt": [own, "Arn"]}
+
+
+def test_the_authorizer_reads_single_keys_from_the_access_table_only(dev):
+    (statement,) = (
+        each for each in dev.statements("FunctionsAuthorizerRole") if each.get("Sid") == "ReadKeys"
+    )
+    access = dev.logical_id("TablesAccess", "AWS::DynamoDB::Table")
+    assert statement["Action"] == "dynamodb:GetItem"
+    assert statement["Resource"] == {"Fn::GetAtt": [access, "Arn"]}
+
+
+@pytest.mark.parametrize("name", GRANTED)
+def test_only_lambda_assumes_a_function_role(dev, name):
+    (trust,) = dev.one("AWS::IAM::Role", f"Functions{name}Role")["AssumeRolePolicyDocument"]["Statement"]
+    assert trust["Principal"] == {"Service": "lambda.amazonaws.com"}

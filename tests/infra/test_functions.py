@@ -1,0 +1,102 @@
+"""The λs: runtime, environment, and the outputs that callers find them by."""
+
+from __future__ import annotations
+
+import pytest
+
+from unsay_core.settings import (
+    ApiSettings,
+    AuthorizerSettings,
+    IndexSettings,
+    ProjectSettings,
+    variables,
+)
+
+SETTINGS = {
+    "api": ApiSettings,
+    "authorizer": AuthorizerSettings,
+    "project": ProjectSettings,
+    "index": IndexSettings,
+}
+SIZES = {"api": (1024, 29), "authorizer": (512, 10), "project": (512, 60), "index": (512, 45)}
+OUTPUTS = {
+    "ApiUrl",
+    "ApiId",
+    "EventBusName",
+    "LedgerTable",
+    "RecordTable",
+    "AccessTable",
+    "DocumentsBucket",
+    "KnowledgeBaseId",
+    "DataSourceId",
+    "IndexQueueUrl",
+    "PepperSecretArn",
+    "ReaderRoleArn",
+    "WriterRoleArn",
+    "EraserRoleArn",
+    "ProjectorRoleArn",
+    "AccessRoleArn",
+    "ApiFunctionRoleArn",
+}
+every_function = pytest.mark.parametrize("name", SETTINGS)
+
+
+def function(template, name):
+    return template.one("AWS::Lambda::Function", f"Functions{name.capitalize()}")
+
+
+def test_the_stack_holds_these_functions_and_no_helper_of_the_cdk(dev):
+    handlers = {each["Properties"]["Handler"] for each in dev.of_type("AWS::Lambda::Function").values()}
+    assert handlers == {f"functions.{name}.handler.handler" for name in SETTINGS}
+
+
+@every_function
+def test_a_function_is_told_exactly_what_its_settings_ask_for(dev, name):
+    environment = function(dev, name)["Environment"]["Variables"]
+    telemetry = {
+        "POWERTOOLS_SERVICE_NAME": name,
+        "POWERTOOLS_METRICS_NAMESPACE": "unsay",
+        "POWERTOOLS_LOG_LEVEL": "INFO",
+    }
+    assert {key: environment.pop(key) for key in telemetry} == telemetry
+    assert environment.keys() == set(variables(SETTINGS[name]).values())
+
+
+@every_function
+def test_a_setting_named_after_a_resource_points_at_that_resource(dev, name):
+    environment = function(dev, name)["Environment"]["Variables"]
+    outputs = dev.body["Outputs"]
+    for field, variable in variables(SETTINGS[name]).items():
+        output = "".join(part.capitalize() for part in field.split("_"))
+        assert environment[variable] == outputs[output]["Value"]
+
+
+@every_function
+def test_a_function_runs_on_arm_with_both_layers_and_logs_json(dev, name):
+    made = function(dev, name)
+    assert made["Runtime"] == "python3.13"
+    assert made["Architectures"] == ["arm64"]
+    assert [layer["Ref"] for layer in made["Layers"]] == list(dev.of_type("AWS::Lambda::LayerVersion"))
+    assert made["LoggingConfig"]["LogFormat"] == "JSON"
+    assert (made["MemorySize"], made["Timeout"]) == SIZES[name]
+
+
+@every_function
+def test_no_function_takes_concurrency_from_a_new_account(dev, name):
+    assert "ReservedConcurrentExecutions" not in function(dev, name)
+
+
+def test_every_log_is_forgotten_after_a_month(dev):
+    assert {
+        each["Properties"]["RetentionInDays"] for each in dev.of_type("AWS::Logs::LogGroup").values()
+    } == {30}
+
+
+def test_the_outputs_are_these(dev):
+    assert dev.body["Outputs"].keys() == OUTPUTS
+
+
+def test_the_stack_knows_neither_account_nor_region(dev):
+    text = dev.path.read_text()
+    assert "000000000000" not in text
+    assert "us-east-1" not in text

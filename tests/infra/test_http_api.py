@@ -1,0 +1,61 @@
+"""The HTTP API: denied by default, throttled, and silent about who asked for what."""
+
+from __future__ import annotations
+
+import json
+
+
+def test_everything_but_health_and_the_openapi_document_is_behind_the_authorizer(dev):
+    routes = {
+        each["Properties"]["RouteKey"]: each["Properties"]
+        for each in dev.of_type("AWS::ApiGatewayV2::Route").values()
+    }
+    authorizer = {"Ref": dev.logical_id("Http", "AWS::ApiGatewayV2::Authorizer")}
+    assert routes.keys() == {"$default", "GET /v1/health", "GET /v1/openapi.json"}
+    assert routes["$default"]["AuthorizationType"] == "CUSTOM"
+    assert routes["$default"]["AuthorizerId"] == authorizer
+    assert routes["GET /v1/health"]["AuthorizationType"] == "NONE"
+    assert routes["GET /v1/openapi.json"]["AuthorizationType"] == "NONE"
+
+
+def test_the_authorizer_is_cached_by_the_credential_alone_and_for_a_minute_at_most(dev):
+    authorizer = dev.one("AWS::ApiGatewayV2::Authorizer")
+    assert authorizer["IdentitySource"] == ["$request.header.Authorization"]
+    assert authorizer["AuthorizerResultTtlInSeconds"] == 60
+    assert authorizer["EnableSimpleResponses"] is True
+    assert authorizer["AuthorizerPayloadFormatVersion"] == "2.0"
+
+
+def test_the_api_function_answers_before_the_gateway_gives_up(dev):
+    integration = dev.one("AWS::ApiGatewayV2::Integration")
+    assert integration["PayloadFormatVersion"] == "2.0"
+    gateway_milliseconds = integration.get("TimeoutInMillis", 30_000)
+    assert dev.one("AWS::Lambda::Function", "FunctionsApi")["Timeout"] * 1000 < gateway_milliseconds
+
+
+def test_requests_are_throttled_on_the_default_stage(dev):
+    stage = dev.one("AWS::ApiGatewayV2::Stage")
+    assert stage["StageName"] == "$default"
+    assert stage["AutoDeploy"] is True
+    assert stage["DefaultRouteSettings"] == {"ThrottlingBurstLimit": 200, "ThrottlingRateLimit": 100}
+
+
+def test_the_access_log_names_no_path_no_query_and_no_caller(dev):
+    log = dev.one("AWS::ApiGatewayV2::Stage")["AccessLogSettings"]
+    assert json.loads(log["Format"]) == {
+        "requestId": "$context.requestId",
+        "routeKey": "$context.routeKey",
+        "status": "$context.status",
+        "latency": "$context.responseLatency",
+        "error": "$context.error.message",
+    }
+    group = dev.logical_id("Http", "AWS::Logs::LogGroup")
+    assert log["DestinationArn"] == {"Fn::GetAtt": [group, "Arn"]}
+
+
+def test_only_this_api_invokes_the_functions(dev):
+    for permission in dev.of_type("AWS::Lambda::Permission").values():
+        granted = permission["Properties"]
+        assert granted["Principal"] == "apigateway.amazonaws.com"
+        api = {"Ref": dev.logical_id("Http", "AWS::ApiGatewayV2::Api")}
+        assert api in granted["SourceArn"]["Fn::Join"][1]

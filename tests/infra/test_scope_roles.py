@@ -1,0 +1,167 @@
+"""The wall, as written: what a role may do in an opened scope, and that nothing else opens one.
+
+The table is repeated here on purpose: a change of a permission has to be made twice.
+"""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.infra.conftest import listed
+
+OWN = "${aws:PrincipalTag/scope}"
+READS = {"GetItem": "*", "BatchGetItem": "*", "Query": "*"}
+RETRIEVE = {"Retrieve"}
+WRITE_INDEX = {"IngestKnowledgeBaseDocuments", "DeleteKnowledgeBaseDocuments", "GetKnowledgeBaseDocuments"}
+GRANTED = {
+    "Reader": {"Ledger": READS, "Record": READS},
+    "Writer": {
+        "Ledger": READS | {"PutItem": "HMVDKPRLCI", "DeleteItem": "DKPR", "ConditionCheckItem": "*"},
+        "Record": READS | {"PutItem": "AT"},
+    },
+    "Eraser": {
+        "Ledger": READS | {"PutItem": "HMPEIK", "DeleteItem": "MVDKPRLI"},
+        "Record": READS | {"PutItem": "AT"},
+    },
+    "Projector": {"Ledger": READS | {"PutItem": "ME", "DeleteItem": "P"}, "Record": READS},
+}
+TRUSTED = {
+    "Reader": ["FunctionsApiRole"],
+    "Writer": ["FunctionsApiRole"],
+    "Eraser": ["FunctionsApiRole"],
+    "Projector": ["FunctionsProjectRole", "FunctionsIndexRole"],
+}
+KNOWLEDGE_BASE = {"Reader": RETRIEVE, "Writer": set(), "Eraser": set(), "Projector": WRITE_INDEX}
+
+every_tagged_role = pytest.mark.parametrize("role", GRANTED)
+
+
+def actions_of(statement, service):
+    return {action.removeprefix(f"{service}:") for action in listed(statement["Action"])}
+
+
+def of_service(statements, service):
+    return [each for each in statements if listed(each["Action"])[0].startswith(f"{service}:")]
+
+
+def table_of(template, statement):
+    (arn,) = listed(statement["Resource"])
+    logical_id, attribute = arn["Fn::GetAtt"]
+    assert attribute == "Arn"
+    assert template.resources[logical_id]["Type"] == "AWS::DynamoDB::Table"
+    return logical_id.removeprefix("Tables")[: len("Ledger")]
+
+
+def areas_of(statement):
+    patterns = statement["Condition"]["ForAllValues:StringLike"]["dynamodb:LeadingKeys"]
+    assert all(pattern.startswith(f"{OWN}#") for pattern in patterns)
+    return "".join(pattern.removeprefix(f"{OWN}#") for pattern in patterns)
+
+
+@every_tagged_role
+def test_a_role_reaches_exactly_these_areas_of_these_tables(dev, role):
+    found: dict[str, dict[str, str]] = {}
+    for statement in of_service(dev.statements(f"ScopeRoles{role}"), "dynamodb"):
+        for action in actions_of(statement, "dynamodb"):
+            areas = found.setdefault(table_of(dev, statement), {})
+            assert action not in areas, "one statement per action and table"
+            areas[action] = areas_of(statement)
+    assert found == GRANTED[role]
+
+
+@every_tagged_role
+def test_a_statement_on_items_does_not_hold_without_a_leading_key_or_without_the_tag(dev, role):
+    for statement in of_service(dev.statements(f"ScopeRoles{role}"), "dynamodb"):
+        guards = {"dynamodb:LeadingKeys": "false", "aws:PrincipalTag/scope": "false"}
+        assert statement["Condition"]["Null"] == guards
+        assert statement["Condition"].keys() == {"Null", "ForAllValues:StringLike"}
+
+
+@every_tagged_role
+def test_no_statement_of_a_role_holds_without_the_tag(dev, role):
+    for statement in dev.statements(f"ScopeRoles{role}"):
+        assert statement["Condition"]["Null"]["aws:PrincipalTag/scope"] == "false"
+
+
+@pytest.mark.parametrize("role", [*GRANTED, "Access"])
+def test_no_role_scans_speaks_partiql_or_holds_a_wildcard(dev, role):
+    for statement in dev.statements(f"ScopeRoles{role}"):
+        assert statement["Effect"] == "Allow"
+        assert "NotAction" not in statement
+        assert "NotResource" not in statement
+        assert "*" not in listed(statement["Resource"])
+        for action in listed(statement["Action"]):
+            assert "*" not in action
+            assert "Scan" not in action
+            assert "PartiQL" not in action
+
+
+@every_tagged_role
+def test_only_these_functions_assume_a_role_and_only_with_a_scope_tag(dev, role):
+    trust = dev.one("AWS::IAM::Role", f"ScopeRoles{role}")["AssumeRolePolicyDocument"]["Statement"]
+    callers = []
+    for statement in trust:
+        assert statement["Effect"] == "Allow"
+        assert set(listed(statement["Action"])) == {"sts:AssumeRole", "sts:TagSession"}
+        assert statement["Condition"] == {
+            "StringLike": {"aws:RequestTag/scope": "?*"},
+            "ForAllValues:StringEquals": {"aws:TagKeys": ["scope"]},
+        }
+        assert statement["Principal"].keys() == {"AWS"}
+        callers += [arn["Fn::GetAtt"] for arn in listed(statement["Principal"]["AWS"])]
+    expected = [[dev.logical_id(prefix, "AWS::IAM::Role"), "Arn"] for prefix in TRUSTED[role]]
+    assert sorted(callers) == sorted(expected)
+
+
+@every_tagged_role
+def test_a_role_calls_the_knowledge_base_only_for_its_own_part(dev, role):
+    statements = of_service(dev.statements(f"ScopeRoles{role}"), "bedrock")
+    allowed = set().union(*(actions_of(each, "bedrock") for each in statements))
+    assert allowed == KNOWLEDGE_BASE[role]
+    for statement in statements:
+        knowledge_base = dev.logical_id("KnowledgeBase", "AWS::Bedrock::KnowledgeBase")
+        assert statement["Resource"] == {"Fn::GetAtt": [knowledge_base, "KnowledgeBaseArn"]}
+
+
+def test_only_the_projector_touches_documents_and_only_under_its_own_prefix(dev):
+    bucket = {"Fn::GetAtt": [dev.logical_id("Documents", "AWS::S3::Bucket"), "Arn"]}
+    assert not [r for r in ("Reader", "Writer", "Eraser", "Access") if s3_statements(dev, r)]
+    objects, listing = s3_statements(dev, "Projector")
+    assert actions_of(objects, "s3") == {"GetObject", "PutObject", "DeleteObject"}
+    assert objects["Resource"] == {"Fn::Join": ["", [bucket, f"/{OWN}/*"]]}
+    assert actions_of(listing, "s3") == {"ListBucket"}
+    assert listing["Resource"] == bucket
+    assert listing["Condition"]["StringLike"] == {"s3:prefix": [f"{OWN}/*"]}
+    assert listing["Condition"]["Null"]["s3:prefix"] == "false"
+
+
+def s3_statements(template, role):
+    return of_service(template.statements(f"ScopeRoles{role}"), "s3")
+
+
+def test_the_access_role_reaches_the_access_table_alone(dev):
+    (statement,) = dev.statements("ScopeRolesAccess")
+    assert table_of(dev, statement) == "Access"
+    assert actions_of(statement, "dynamodb") == {
+        "GetItem",
+        "PutItem",
+        "UpdateItem",
+        "Query",
+        "ConditionCheckItem",
+    }
+    (trust,) = dev.one("AWS::IAM::Role", "ScopeRolesAccess")["AssumeRolePolicyDocument"]["Statement"]
+    assert trust["Action"] == "sts:AssumeRole"
+    api = dev.logical_id("FunctionsApiRole", "AWS::IAM::Role")
+    assert trust["Principal"] == {"AWS": {"Fn::GetAtt": [api, "Arn"]}}
+
+
+def test_nobody_deletes_from_the_record(dev):
+    destructive = {"DeleteItem", "UpdateItem", "BatchWriteItem"}
+    record = {"Fn::GetAtt": [dev.logical_id("TablesRecord", "AWS::DynamoDB::Table"), "Arn"]}
+    reached = 0
+    for role in dev.of_type("AWS::IAM::Role"):
+        for statement in dev.statements(role):
+            if record in listed(statement["Resource"]):
+                reached += 1
+                assert not actions_of(statement, "dynamodb") & destructive
+    assert reached, "a record nobody reaches would prove nothing"

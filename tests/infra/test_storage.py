@@ -1,0 +1,105 @@
+"""Tables, documents and the pepper: their keys, and what each stage keeps."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+
+import pytest
+
+STATE = {
+    "AWS::DynamoDB::Table": 3,
+    "AWS::S3::Bucket": 1,
+    "AWS::SecretsManager::Secret": 1,
+    "AWS::S3Vectors::VectorBucket": 1,
+    "AWS::S3Vectors::Index": 1,
+    "AWS::Bedrock::KnowledgeBase": 1,
+    "AWS::Bedrock::DataSource": 1,
+    "AWS::Logs::LogGroup": 5,
+}
+KEYS = [{"AttributeName": "pk", "KeyType": "HASH"}, {"AttributeName": "sk", "KeyType": "RANGE"}]
+every_table = pytest.mark.parametrize("table", ["Ledger", "Record", "Access"])
+every_kind = pytest.mark.parametrize("kind", STATE)
+
+
+@every_table
+def test_a_table_is_on_demand_recoverable_and_keyed_by_pk_and_sk(dev, table):
+    made = dev.one("AWS::DynamoDB::Table", f"Tables{table}")
+    assert made["KeySchema"] == KEYS
+    assert made["BillingMode"] == "PAY_PER_REQUEST"
+    assert made["PointInTimeRecoverySpecification"] == {"PointInTimeRecoveryEnabled": True}
+
+
+def test_streams_carry_keys_and_never_a_text(dev):
+    assert dev.one("AWS::DynamoDB::Table", "TablesLedger")["StreamSpecification"] == {
+        "StreamViewType": "KEYS_ONLY"
+    }
+    assert dev.one("AWS::DynamoDB::Table", "TablesRecord")["StreamSpecification"] == {
+        "StreamViewType": "KEYS_ONLY"
+    }
+    assert "StreamSpecification" not in dev.one("AWS::DynamoDB::Table", "TablesAccess")
+
+
+def test_the_ledger_expires_items_and_indexes_what_is_due(dev):
+    ledger = dev.one("AWS::DynamoDB::Table", "TablesLedger")
+    assert ledger["TimeToLiveSpecification"] == {"AttributeName": "ttl", "Enabled": True}
+    (due,) = ledger["GlobalSecondaryIndexes"]
+    assert due["IndexName"] == "due"
+    assert [key["AttributeName"] for key in due["KeySchema"]] == ["due_pk", "due_at"]
+    assert due["Projection"] == {"ProjectionType": "KEYS_ONLY"}
+
+
+@pytest.mark.parametrize("table", ["Record", "Access"])
+def test_nothing_expires_from_the_record_or_from_access(dev, table):
+    assert "TimeToLiveSpecification" not in dev.one("AWS::DynamoDB::Table", f"Tables{table}")
+
+
+def test_the_document_bucket_keeps_no_old_version_and_is_closed(dev):
+    bucket = dev.one("AWS::S3::Bucket")
+    assert "VersioningConfiguration" not in bucket
+    assert set(bucket["PublicAccessBlockConfiguration"].values()) == {True}
+    (statement,) = dev.one("AWS::S3::BucketPolicy")["PolicyDocument"]["Statement"]
+    assert (statement["Effect"], statement["Condition"]) == (
+        "Deny",
+        {"Bool": {"aws:SecureTransport": "false"}},
+    )
+
+
+def test_the_pepper_is_generated_in_the_account_and_stands_in_no_template(dev):
+    secret = dev.one("AWS::SecretsManager::Secret")
+    assert secret["GenerateSecretString"] == {"ExcludePunctuation": True, "PasswordLength": 64}
+    assert "SecretString" not in secret
+
+
+@every_kind
+def test_dev_destroys_what_prod_retains(dev, prod, kind):
+    for template, policy in ((dev, "Delete"), (prod, "Retain")):
+        made = template.of_type(kind).values()
+        assert len(made) == STATE[kind]
+        assert {each["DeletionPolicy"] for each in made} == {policy}
+        assert {each["UpdateReplacePolicy"] for each in made} == {policy}
+
+
+@every_table
+def test_prod_refuses_to_delete_a_table_and_dev_does_not(dev, prod, table):
+    assert prod.one("AWS::DynamoDB::Table", f"Tables{table}")["DeletionProtectionEnabled"] is True
+    assert dev.one("AWS::DynamoDB::Table", f"Tables{table}")["DeletionProtectionEnabled"] is False
+
+
+def test_prod_refuses_to_delete_the_stack(dev, prod):
+    assert stack_properties(prod)["terminationProtection"] is True
+    assert not stack_properties(dev).get("terminationProtection")
+
+
+def kinds(template):
+    return Counter(each["Type"] for each in template.resources.values())
+
+
+def stack_properties(template):
+    manifest = json.loads((template.folder / "manifest.json").read_text())
+    return manifest["artifacts"][f"unsay-{template.stage}"]["properties"]
+
+
+def test_prod_and_dev_are_the_same_stack_but_for_their_names_and_policies(dev, prod):
+    assert kinds(dev) == kinds(prod)
+    assert dev.body["Outputs"] == prod.body["Outputs"]
