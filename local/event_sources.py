@@ -82,7 +82,8 @@ def _ready(mapping: dict[str, Any]) -> bool:
         and ":dynamodb:" in mapping.get("EventSourceArn", "")
         and not lambda_svc._esm_inflight.get(identifier)
         and lambda_svc._esm_backoff_until.get(identifier, 0) <= time.time()
-        and (dynamodb._tables.get(_table_name(mapping)) or {}).get("LatestStreamArn") == mapping["EventSourceArn"]
+        and (dynamodb._tables.get(_table_name(mapping)) or {}).get("LatestStreamArn")
+        == mapping["EventSourceArn"]
     )
 
 
@@ -100,7 +101,11 @@ def _poll_stream(mapping: dict[str, Any]) -> bool:
     records = dynamodb.stream_records_since(table, position, attempt.size) if function else []
     if not records:
         return False
-    kept = [(n, record) for n, record in enumerate(records) if lambda_svc._apply_filter_criteria([record], mapping)]
+    kept = [
+        (n, record)
+        for n, record in enumerate(records)
+        if lambda_svc._apply_filter_criteria([record], mapping)
+    ]
     if kept:
         lambda_svc._dispatch_esm_batch(
             mapping["UUID"], _run_batch, mapping, function, kept, position, len(records), attempt
@@ -181,12 +186,16 @@ def _exhausted(mapping: dict[str, Any], first: dict[str, Any], attempt: _Attempt
 
 
 def _queue_concurrency(
-    mapping: dict[str, Any], function: dict[str, Any], config: dict[str, Any], queue: dict[str, Any] | None = None
+    mapping: dict[str, Any],
+    function: dict[str, Any],
+    config: dict[str, Any],
+    queue: dict[str, Any] | None = None,
 ) -> int:
     """Batches in flight for a queue, FIFO or not: the queue itself holds back a group that has one."""
     del queue
     limit = int(
-        (mapping.get("ScalingConfig") or {}).get("MaximumConcurrency") or lambda_svc._ESM_SQS_DEFAULT_CONCURRENCY
+        (mapping.get("ScalingConfig") or {}).get("MaximumConcurrency")
+        or lambda_svc._ESM_SQS_DEFAULT_CONCURRENCY
     )
     reserved = lambda_svc._reserved_concurrency(function, config)
     return limit if reserved is None else min(limit, reserved)

@@ -24,7 +24,9 @@ async def _dispatch(
 ) -> Any:
     now = faults.current()
     if now.down or now.delay_seconds:
-        service = router.detect_service(method, path, headers, app._routing_params(method, path, headers, body, query))
+        service = router.detect_service(
+            method, path, headers, app._routing_params(method, path, headers, body, query)
+        )
         client = operations.client_name(service, path)
         if client in now.down:
             return _unavailable(service, headers, request_id)

@@ -30,7 +30,9 @@ _BODY_BYTES = 1 << 20
 def api_id() -> str | None:
     """The HTTP API of the deployed stack: the `ApiId` output of one that is up."""
     for _, stack in cloudformation._stacks.all_items():
-        if str(stack.get("StackStatus", "")).endswith(("CREATE_COMPLETE", "UPDATE_COMPLETE", "ROLLBACK_COMPLETE")):
+        if str(stack.get("StackStatus", "")).endswith(
+            ("CREATE_COMPLETE", "UPDATE_COMPLETE", "ROLLBACK_COMPLETE")
+        ):
             for output in stack.get("Outputs") or []:
                 if output["OutputKey"] == "ApiId":
                     return str(output["OutputValue"])

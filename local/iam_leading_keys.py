@@ -27,7 +27,13 @@ PATCHES = {
 }
 
 _LEADING_KEYS = "dynamodb:LeadingKeys"
-_ONE_ITEM = {"GetItem": "Key", "PutItem": "Item", "UpdateItem": "Key", "DeleteItem": "Key", "ConditionCheckItem": "Key"}
+_ONE_ITEM = {
+    "GetItem": "Key",
+    "PutItem": "Item",
+    "UpdateItem": "Key",
+    "DeleteItem": "Key",
+    "ConditionCheckItem": "Key",
+}
 _original_enforce = evaluator.enforce
 _original_denied = actions.access_denied_response
 
@@ -45,7 +51,9 @@ class TableArn(str):
         operation = action.partition(":")[2]
         if operation == "Query":
             return _queried_keys(self, self.request)
-        return [key for item in _addressed(operation, self.request) if (key := _key_of(self, item)) is not None]
+        return [
+            key for item in _addressed(operation, self.request) if (key := _key_of(self, item)) is not None
+        ]
 
 
 def _table_arn(arn: str, request: Any) -> TableArn:
@@ -83,7 +91,11 @@ def _hash_key(arn: str) -> str | None:
     if not table:
         return None
     indexes = (table.get("GlobalSecondaryIndexes") or []) + (table.get("LocalSecondaryIndexes") or [])
-    schema = next((i["KeySchema"] for i in indexes if i["IndexName"] == index), []) if index else table["KeySchema"]
+    schema = (
+        next((i["KeySchema"] for i in indexes if i["IndexName"] == index), [])
+        if index
+        else table["KeySchema"]
+    )
     return next((key["AttributeName"] for key in schema if key["KeyType"] == "HASH"), None)
 
 

@@ -92,7 +92,9 @@ def _matches(arn: str, pattern: str, context: Any) -> bool:
 
 def _conditions_met(conditions: Any, context: Any) -> bool:
     try:
-        resolved = {operator: _resolved(operator, keys, context) for operator, keys in (conditions or {}).items()}
+        resolved = {
+            operator: _resolved(operator, keys, context) for operator, keys in (conditions or {}).items()
+        }
     except UnsetVariableError:
         return False
     return bool(_original_conditions_met(resolved, context))
@@ -103,7 +105,10 @@ def _resolved(operator: str, keys: Any, context: Any) -> Any:
         return keys
     wildcards = "like" in operator.lower() or "arn" in operator.lower()
     return {
-        key: [substitute(str(v), context, wildcards=wildcards) for v in (found if isinstance(found, list) else [found])]
+        key: [
+            substitute(str(v), context, wildcards=wildcards)
+            for v in (found if isinstance(found, list) else [found])
+        ]
         for key, found in keys.items()
     }
 

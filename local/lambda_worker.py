@@ -149,14 +149,19 @@ class IsolatedWorker(runtime.Worker):  # type: ignore[misc]
                 self._send(event, request_id, trace_id, invoked_function_arn, seconds)
                 reply = self._replies.next(time.monotonic() + seconds)
             except TimeoutError:
-                reply = {"status": "error", "error": f"Task timed out after {self.config.get('Timeout', 3)}.00 seconds"}
+                reply = {
+                    "status": "error",
+                    "error": f"Task timed out after {self.config.get('Timeout', 3)}.00 seconds",
+                }
                 self._stop()
             except (WorkerDiedError, OSError) as error:
                 reply = {"status": "error", "error": str(error)}
                 self._stop()
             return reply | {"cold_start": cold, "log": self._replies.logs() if self._replies else ""}
 
-    def _send(self, event: Any, request_id: str, trace_id: str | None, arn: str | None, seconds: float) -> None:
+    def _send(
+        self, event: Any, request_id: str, trace_id: str | None, arn: str | None, seconds: float
+    ) -> None:
         call = {
             "event": event,
             "request_id": request_id,

@@ -44,7 +44,9 @@ class _Route:
         return method == self.method and bool(self.path.fullmatch(path)) and self._query_matches(query)
 
     def _query_matches(self, query: Mapping[str, Any]) -> bool:
-        return all(name in query and (not value or value in query[name]) for name, value in self.query.items())
+        return all(
+            name in query and (not value or value in query[name]) for name, value in self.query.items()
+        )
 
 
 def _path_pattern(path: str) -> str:

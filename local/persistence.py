@@ -74,7 +74,7 @@ _snapshots = Snapshots(Path(os.environ["STATE_DIR"]))
 
 
 def register(name: str, dump: Callable[[], Any], load: Callable[[Any], None]) -> None:
-    """Keep a module's own state: `dump` returns JSON-able data (bytes allowed), `load` takes it back at start.
+    """Keep a module's own state: `dump` gives JSON-able data (bytes allowed), `load` takes it back at start.
 
     `dump` is called on the event loop, between requests, so it may return what it works on uncopied.
     """
@@ -119,7 +119,7 @@ async def save_when_touched() -> None:
         started = time.monotonic()
         try:
             await _save_off_loop()
-        except Exception:  # noqa: BLE001 - a thread changed a store meanwhile, or the disk is full: try again
+        except Exception:  # a thread changed a store meanwhile, or the disk is full: try again
             logger.exception("The snapshot failed and is tried again")
             _touched = True
         pause = max(_PERIOD_SECONDS, _MOST_OF_THE_TIME * (time.monotonic() - started))
@@ -153,7 +153,12 @@ def _table_state() -> dict[str, Any]:
         plain = {key: value for key, value in table.items() if key != dynamodb._INDEX_MEMBERS}
         tables.set_scoped(account, region, name, plain)
     rest = {name.removeprefix("_"): getattr(dynamodb, name) for name in _TABLE_STORES}
-    return {"tables": tables, **rest, "streams": _unread_streams(), "stream_sequence": dynamodb._stream_seq_counter}
+    return {
+        "tables": tables,
+        **rest,
+        "streams": _unread_streams(),
+        "stream_sequence": dynamodb._stream_seq_counter,
+    }
 
 
 def _unread_streams() -> list[list[Any]]:

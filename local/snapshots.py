@@ -129,5 +129,3 @@ class Encoded:
     def __init__(self, name: str, text: str, blobs: dict[str, bytes]) -> None:
         self.name, self.text, self.blobs = name, text, blobs
         self.file = f"{name}-{hashlib.sha256(text.encode()).hexdigest()[:24]}.json"
-
-

@@ -1,0 +1,64 @@
+"""The third-party layer for this machine: what uv.lock pins, with the wheels of the running Python.
+
+The one in `cdk.out` holds wheels for Lambda's arm64, which do not load here.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import platform
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+from local.archive import zipped
+
+ROOT = Path(__file__).resolve().parents[1]
+_BUILD = ROOT / "build" / "host"
+
+
+class LayerError(RuntimeError):
+    """uv could not build the layer; the message is what it said."""
+
+
+def host_tag() -> str:
+    """What a native wheel depends on: the Python and the platform of this machine."""
+    return f"{sys.implementation.cache_tag}-{sys.platform}-{platform.machine()}"
+
+
+def is_third_party(source: Path) -> bool:
+    """Whether an asset folder is a layer of installed distributions, and not our own code."""
+    return source.is_dir() and any(source.glob("python/*.dist-info"))
+
+
+def host_layer() -> bytes:
+    """The layer's zip, built when uv.lock or the Python has changed since the last build."""
+    lock = hashlib.sha256((ROOT / "uv.lock").read_bytes()).hexdigest()[:16]
+    archive = _BUILD / f"deps-{lock}-{host_tag()}.zip"
+    if not archive.exists():
+        _build(archive)
+    return archive.read_bytes()
+
+
+def _build(archive: Path) -> None:
+    archive.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=archive.parent) as scratch:
+        target = Path(scratch, "layer", "python")
+        requirements = _uv("export", "--frozen", "--only-group", "layer", "--no-emit-project", "--no-header")
+        _uv(
+            *("pip", "install", "-r", "-", "--no-deps", "--require-hashes", "--only-binary", ":all:"),
+            *("--python", sys.executable, "--target", str(target)),
+            stdin=requirements,
+        )
+        finished = Path(scratch, "layer.zip")
+        finished.write_bytes(zipped(target.parent))
+        finished.rename(archive)
+
+
+def _uv(*arguments: str, stdin: str = "") -> str:
+    command = [sys.executable, "-m", "uv", *arguments, "--quiet", "--color", "never"]
+    done = subprocess.run(command, input=stdin, cwd=ROOT, capture_output=True, text=True, check=False)
+    if done.returncode:
+        raise LayerError(f"uv {arguments[0]} failed:\n{done.stderr}")
+    return done.stdout
