@@ -55,27 +55,29 @@ _KNOWN_FORMATS: tuple[tuple[str, str], ...] = (
 )
 _FORMATS = tuple((kind, re.compile(pattern)) for kind, pattern in _KNOWN_FORMATS)
 
-# Prefixes that words may carry too (`sk-learn-based-models`): what follows must look drawn by lot.
+# Prefixes that words carry too (`sk-learn-based-models`): what follows must look drawn by lot.
 _PREFIXED = re.compile(_START + r"(sk-|unsay_)([A-Za-z0-9_-]{20,}+)")
 _PREFIXED_KINDS = {"sk-": "openai_api_key", "unsay_": "unsay_key"}
 
-_URL_PASSWORD = re.compile(r"://[^\s/?#:@]{0,256}+:([^\s/?#@]{1,256}+)@[^\s@]")
-_PLACEHOLDER = re.compile(r"[*x]+|<.*>|\$?\{.*\}|\$\(.*\)|\[.*\]|\$[A-Z_]+|%[A-Za-z_]*%?", re.IGNORECASE)
-_DSN_PASSWORD = re.compile(r"(?i)(?<![a-z])(?:password|pwd)\s{0,4}=\s{0,4}([^\s;&,]{1,256}+)")
-_DSN_HOST = re.compile(
-    r"(?i)(?<![a-z])(?:server|host(?:addr)?|data source|address|db(?:name)?|database)\s{0,4}="
-)
+# `://user:password@`, where `:8080/` is a port.
+_URL_PASSWORD = re.compile(r"://[^\s/?#:@]{0,256}+:(?!\d{1,5}[/?#,;)\]}])([^\s@\"'<>]{1,256}+)@[^\s@]")
+_PARAMETER_PASSWORD = re.compile(r"(?i)[?&;](?:password|pwd)=([^\s;&,\"']{1,256}+)")
+_PAIR_PASSWORD = re.compile(r"(?i)(?<![a-z])(?:password|pwd)\s{0,4}=\s{0,4}[\"']?([^\s;&,\"']{1,256}+)")
+_PAIR_HOST = re.compile(r"(?i)(?<![a-z])(?:server|host(?:addr)?|data source|address|db(?:name)?)\s{0,4}=")
+_PLACEHOLDER = re.compile(r"(?i)[*x.…]+|<.*>|\$?\{.*\}|\$\(.*\)|\[.*\]|\$[A-Z_]+|%[A-Z_]*%?")
 
 _KEY_OWNERS = "api|access|secret|private|auth|encryption|signing|master|account|shared|service|license"
 _TELLING_NAMES = rf"(?:{_KEY_OWNERS})[ _-]?key|token|secret|password|passwd|passphrase|pwd|bearer"
 _LABEL = rf"(?:{_TELLING_NAMES}|(?<![A-Za-z])key|(?-i:(?<=[a-z])Key))s?"
 _QUOTE = r"[\"'`“”‘’«»‹›「」『』\\]"
+_OPEN = rf"\s{{0,8}}[\[(<]?{_QUOTE}{{0,2}}\Z"
+_SIGN = r"(?::=|=>|->|[:=：＝])"
 _ASIDE = r"(?:[ \t]{1,4}[\w'’-]{1,24}){0,5}"  # "for the staging database"
-_OPEN = rf"[\[(<]?{_QUOTE}{{0,2}}\Z"
-# What stands right before a token: `api_key = "`, `the token for staging: `
-_ASSIGNED = re.compile(rf"(?i){_LABEL}{_QUOTE}{{0,2}}{_ASIDE}\s{{0,4}}(?::=|=>|->|[:=：＝])\s{{0,8}}{_OPEN}")
-# or: `password is "`, `key `
-_TOLD = re.compile(rf"(?i){_LABEL}{_QUOTE}{{0,2}}(?:{_ASIDE}\s{{1,4}}(?:is|was|be|to))?\s{{1,8}}{_OPEN}")
+_VERB = r"\s{1,4}(?:is|was|be|to)\b"
+# What stands right before a token: `api_key = "`.
+_ASSIGNED = re.compile(rf"(?i){_LABEL}{_QUOTE}{{0,2}}\s{{0,4}}{_SIGN}{_OPEN}")
+# Or more loosely: `password is '`, `the token for staging: `, `key `.
+_TOLD = re.compile(rf"(?i){_LABEL}{_QUOTE}{{0,2}}(?:{_ASIDE}(?:{_VERB}|\s{{0,4}}{_SIGN}))?{_OPEN}")
 _BEFORE_CHARACTERS = 160
 
 _TOKEN = re.compile(r"(?<![A-Za-z0-9_+/.~-])[A-Za-z0-9_+/.~-]{20,}+")
@@ -85,12 +87,28 @@ _WORD = re.compile(r"[a-z]+|[A-Z]+|[A-Z][a-z]+")
 _TELLING = re.compile(rf"(?i){_TELLING_NAMES}")
 
 
+class _PlainCharacters(dict[int, str]):
+    """Code point → the character without width, or nothing for what is not seen: neither hides a credential.
+
+    Character by character, because normalising a whole text takes quadratic time on combining marks.
+    """
+
+    def __missing__(self, code: int) -> str:
+        character = chr(code)
+        plain = "" if character in DEFAULT_IGNORABLE else unicodedata.normalize("NFKC", character)
+        self[code] = plain
+        return plain
+
+
+_PLAIN = _PlainCharacters()
+
+
 def find_credential(text: str) -> str | None:
     """The kind of the first credential found (`github_token`, `jwt`, `labelled_token` …), or `None`."""
     found = _find(text)
     if found or text.isascii():
         return found
-    return _find(_plain(text))
+    return _find(text.translate(_PLAIN))
 
 
 def find_in_json(value: object) -> str | None:
@@ -115,12 +133,6 @@ def _telling(name: object) -> str:
     return "secret" if isinstance(name, str) and _TELLING.search(name) else ""
 
 
-def _plain(text: str) -> str:
-    """The text without width and without what is not seen: neither hides a credential."""
-    seen = "".join(character for character in text if character not in DEFAULT_IGNORABLE)
-    return unicodedata.normalize("NFKC", seen)
-
-
 def _find(text: str) -> str | None:
     for kind, pattern in _FORMATS:
         if pattern.search(text):
@@ -136,30 +148,29 @@ def _find_prefixed(text: str) -> str | None:
 
 
 def _find_connection_string(text: str) -> str | None:
-    candidates = [match[1] for match in _URL_PASSWORD.finditer(text)]
-    if _DSN_HOST.search(text):
-        candidates += [match[1] for match in _DSN_PASSWORD.finditer(text)]
-    if any(not _PLACEHOLDER.fullmatch(password) for password in candidates):
-        return "connection_string"
-    return None
+    patterns = []
+    if "://" in text:
+        patterns += [_URL_PASSWORD, _PARAMETER_PASSWORD]
+    if _PAIR_HOST.search(text):
+        patterns += [_PAIR_PASSWORD]
+    passwords = (match[1] for pattern in patterns for match in pattern.finditer(text))
+    given = any(not _PLACEHOLDER.fullmatch(password) for password in passwords)
+    return "connection_string" if given else None
 
 
 def _find_labelled(text: str) -> str | None:
-    for token in _TOKEN.finditer(text):
-        if token[0].startswith("//") or not _long_enough(token[0]):
-            continue
-        before = text[max(0, token.start() - _BEFORE_CHARACTERS) : token.start()]
-        drawn = _drawn_characters(token[0]) >= MIN_TOKEN_CHARACTERS
-        if _ASSIGNED.search(before) or (drawn and _TOLD.search(before)):
-            return "labelled_token"
-    return None
+    return "labelled_token" if any(_is_labelled(text, token) for token in _TOKEN.finditer(text)) else None
 
 
-def _long_enough(token: str) -> bool:
-    """20 letters and digits in a row, or so many between signs that hyphenated words never have."""
-    if _drawn_characters(token) >= MIN_TOKEN_CHARACTERS:
-        return True
-    return any(len(piece) >= MIN_TOKEN_CHARACTERS for piece in _PIECE.findall(token))
+def _is_labelled(text: str, token: re.Match[str]) -> bool:
+    """Whether a label announces the token: any label one drawn by lot, a plain assignment one of letters."""
+    if token[0].startswith("//"):  # the rest of a URL
+        return False
+    before = text[max(0, token.start() - _BEFORE_CHARACTERS) : token.start()]
+    if _drawn_characters(token[0]) >= MIN_TOKEN_CHARACTERS:
+        return bool(_TOLD.search(before))
+    unbroken = any(len(piece) >= MIN_TOKEN_CHARACTERS for piece in _PIECE.findall(token[0]))
+    return unbroken and bool(_ASSIGNED.search(before))
 
 
 def _drawn_characters(token: str) -> int:

@@ -18,6 +18,7 @@ MAX_SEGMENTS = 8
 MAX_SEGMENT_CHARACTERS = 128
 MAX_SCOPE_BYTES = 512
 
+_MAX_UNCOMPOSED = 4 * MAX_SEGMENT_CHARACTERS  # no character is composed of more than four
 _UNSEEN = DEFAULT_IGNORABLE | {BRAILLE_BLANK}
 _NOT_AN_ESCAPE = re.compile(r"%(?!2F|25)")
 
@@ -90,8 +91,8 @@ def _unescape(part: str) -> str:
 def _segment(part: object) -> str:
     if not isinstance(part, str):
         raise InvalidScopeError("Every segment of a scope is a string.")
-    # A lone surrogate passes through the normal form and is then refused as not printable.
-    segment = unicodedata.normalize("NFC", part)
+    # Looked at before it is normalised: sorting a long run of combining marks takes quadratic time.
+    segment = unicodedata.normalize("NFC", part) if len(part) <= _MAX_UNCOMPOSED else part
     if not 1 <= len(segment) <= MAX_SEGMENT_CHARACTERS:
         raise InvalidScopeError(f"A segment of a scope has 1 to {MAX_SEGMENT_CHARACTERS} characters.")
     if segment in {".", "..", "*"}:
