@@ -34,3 +34,8 @@ class Pepper(Construct):
             "SMG4",
             "Scope ids, key hashes and tombstones are derived from the pepper: rotating it would orphan all.",
         )
+
+    @property
+    def arn(self) -> str:
+        """The secret's ARN. CloudFormation calls it `Id`; a `Ref` gives the same."""
+        return str(self.secret.node.default_child.attr_id)

@@ -70,14 +70,14 @@ class UnsayStack(Stack):
             writer_role_arn=self.scope_roles.arn("Writer"),
             eraser_role_arn=self.scope_roles.arn("Eraser"),
             access_role_arn=self.scope_roles.arn("Access"),
-            pepper_secret_arn=self.pepper.secret.secret_arn,
+            pepper_secret_arn=self.pepper.arn,
         )
         self.scope_roles.let_assume(api.role, "Reader", "Writer", "Eraser", "Access")
         self._let_read_pepper(api.role)
         authorizer.configure(
             AuthorizerSettings,
             access_table=self.tables.access.table_name,
-            pepper_secret_arn=self.pepper.secret.secret_arn,
+            pepper_secret_arn=self.pepper.arn,
         )
         self._let_read_pepper(authorizer.role)
         authorizer.role.add_to_policy(
@@ -116,7 +116,7 @@ class UnsayStack(Stack):
             iam.PolicyStatement(
                 sid="ReadPepper",
                 actions=["secretsmanager:GetSecretValue"],
-                resources=[self.pepper.secret.secret_arn],
+                resources=[self.pepper.arn],
             )
         )
 
@@ -132,7 +132,7 @@ class UnsayStack(Stack):
             "KnowledgeBaseId": self.knowledge_base.id,
             "DataSourceId": self.knowledge_base.data_source_id,
             "IndexQueueUrl": self.projection.index_queue.queue_url,
-            "PepperSecretArn": self.pepper.secret.secret_arn,
+            "PepperSecretArn": self.pepper.arn,
             "ReaderRoleArn": self.scope_roles.arn("Reader"),
             "WriterRoleArn": self.scope_roles.arn("Writer"),
             "EraserRoleArn": self.scope_roles.arn("Eraser"),
