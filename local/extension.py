@@ -23,6 +23,7 @@ MODULES = (
     "local.persistence",
     "local.snapshots",
     "local.event_sources",
+    "local.cfn_secret",
     "local.s3vectors",
     "local.knowledge_base",
     "local.titan",

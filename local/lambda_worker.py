@@ -6,6 +6,7 @@ waits 50 ms for log lines of silent handlers, and throws a worker away when a ha
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import io
 import json
@@ -20,7 +21,7 @@ import time
 import uuid
 import zipfile
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Any, cast
 
 from ministack.core import lambda_runtime as runtime
 from ministack.services import lambda_svc
@@ -46,6 +47,7 @@ _BOOTSTRAP = Path(__file__).with_name("lambda_bootstrap.py")
 _INIT_SECONDS = 10.0  # Lambda's own limit for the init phase
 _STOP_SECONDS = 1.0
 _PARTIAL = "partial-"
+_CHUNK = 1 << 16
 _unpacking = threading.Lock()
 _original_worker_class = runtime._worker_class_for
 _original_proxy_response = lambda_svc.lambda_execute_result_to_api_proxy_response
@@ -105,30 +107,11 @@ def environment(config: dict[str, Any], task_root: Path) -> dict[str, str]:
     }
 
 
-class IsolatedWorker(runtime.Worker):  # type: ignore[misc]
-    """One execution environment of a Python function."""
+class IsolatedWorker(runtime.Worker):
+    """One execution environment of a Python function, in the emulator's pool of them."""
 
-    _replies: _Replies | None = None
-
-    def _spawn(self) -> None:
-        self._discard_tmpdir()
-        task_root = unpacked(self.code_zip)
-        read_end, write_end = os.pipe()
-        self._proc = subprocess.Popen(
-            # -I and -S: no variables, folders or site-packages of the server's own Python.
-            [sys.executable, "-I", "-S", _BOOTSTRAP, str(write_end), *map(str, _layers(self.config))],
-            cwd=task_root,
-            env=environment(self.config, task_root),
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            pass_fds=(write_end,),
-        )
-        os.close(write_end)
-        self._replies = _Replies(read_end, self._proc.stdout)
-        ready = self._replies.next(time.monotonic() + _INIT_SECONDS)
-        if ready["status"] != "ready":
-            raise WorkerDiedError(f"{ready['error']}\n{ready.get('trace', '')}")
+    _proc: subprocess.Popen[bytes] | None  # what the pool ends a worker by
+    _process: _Process | None = None
 
     def invoke(
         self,
@@ -140,37 +123,40 @@ class IsolatedWorker(runtime.Worker):  # type: ignore[misc]
         **_unused: Any,
     ) -> dict[str, Any]:
         """Run one event; a handler's error leaves the environment alive, a timeout or a crash ends it."""
-        with self._lock:
-            cold = self._proc is None or self._proc.poll() is not None
-            try:
-                if cold:
-                    self._spawn()
-                seconds = float(self.config.get("Timeout", 3))
-                self._send(event, request_id, trace_id, invoked_function_arn, seconds)
-                reply = self._replies.next(time.monotonic() + seconds)
-            except TimeoutError:
-                reply = {
-                    "status": "error",
-                    "error": f"Task timed out after {self.config.get('Timeout', 3)}.00 seconds",
-                }
-                self._stop()
-            except (WorkerDiedError, OSError) as error:
-                reply = {"status": "error", "error": str(error)}
-                self._stop()
-            return reply | {"cold_start": cold, "log": self._replies.logs() if self._replies else ""}
-
-    def _send(
-        self, event: Any, request_id: str, trace_id: str | None, arn: str | None, seconds: float
-    ) -> None:
+        seconds = float(self.config.get("Timeout", 3))
         call = {
             "event": event,
             "request_id": request_id,
             "trace_id": trace_id,
-            "function_arn": arn or self.config.get("FunctionArn", ""),
+            "function_arn": invoked_function_arn or self.config.get("FunctionArn", ""),
             "timeout_seconds": seconds,
         }
-        self._proc.stdin.write(json.dumps(call).encode() + b"\n")
-        self._proc.stdin.flush()
+        with self._lock:
+            cold = self._proc is None or self._proc.poll() is not None
+            try:
+                process = self._spawned() if cold else cast("_Process", self._process)
+                reply = process.call(call, seconds)
+            except TimeoutError:
+                reply = {"status": "error", "error": f"Task timed out after {seconds:.2f} seconds"}
+                self._stop()
+            except (WorkerDiedError, OSError) as error:
+                reply = {"status": "error", "error": str(error)}
+                self._stop()
+            return reply | {"cold_start": cold, "log": self._process.logs() if self._process else ""}
+
+    def _spawned(self) -> _Process:
+        self._close()
+        self._process = process = _Process(self.config, unpacked(self.code_zip))
+        self._proc = process.popen
+        try:
+            process.wait_ready()
+        except TimeoutError as error:
+            raise WorkerDiedError(f"Init did not end within {_INIT_SECONDS:.0f} s") from error
+        return process
+
+    def _spawn(self) -> None:
+        """Called when a version is warmed up before its first event."""
+        self._spawned()
 
     def _stop(self) -> None:
         process, self._proc = self._proc, None
@@ -179,41 +165,70 @@ class IsolatedWorker(runtime.Worker):  # type: ignore[misc]
 
     def _discard_tmpdir(self) -> None:
         """Called when a worker is dropped; the unpacked code is shared and stays."""
-        if self._replies:
-            self._replies.close()
+        with self._lock:  # whoever waits for an answer learns first that none will come
+            self._close()
+
+    def _close(self) -> None:
+        if self._process:
+            self._process.close()
+            self._process = None
 
 
-class _Replies:
-    """The two streams of a worker, read by the thread that waits for its answer.
+class _Process:
+    """A worker process and its three streams, read by the thread that waits for its answer.
 
     Whatever a handler prints is in the log pipe before its reply is in the other: no wait is needed.
     """
 
-    def __init__(self, replies: int, logs: IO[bytes]) -> None:
-        self._reply_file, self._log_stream, self._log_file = replies, logs, logs.fileno()
+    def __init__(self, config: dict[str, Any], task_root: Path) -> None:
+        self._replies, write_end = os.pipe()
+        self.popen = subprocess.Popen(
+            # -I and -S: no variables, folders or site-packages of the server's own Python.
+            [sys.executable, "-I", "-S", _BOOTSTRAP, str(write_end), *map(str, _layers(config))],
+            cwd=task_root,
+            env=environment(config, task_root),
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            pass_fds=(write_end,),
+        )
+        os.close(write_end)
+        self._calls = cast("IO[bytes]", self.popen.stdin)
+        self._log_stream = cast("IO[bytes]", self.popen.stdout)
+        self._log_file = self._log_stream.fileno()
         self._buffer, self._log = b"", bytearray()
         self._selector = selectors.DefaultSelector()
-        for file in (replies, self._log_file):
+        for file in (self._replies, self._log_file):
             os.set_blocking(file, False)
             self._selector.register(file, selectors.EVENT_READ)
 
-    def next(self, deadline: float) -> dict[str, Any]:
-        """The next reply; raises TimeoutError at the deadline, WorkerDiedError when none can come."""
+    def wait_ready(self) -> None:
+        """Wait for the handler's import. Raises WorkerDiedError with its error, TimeoutError after 10 s."""
+        ready = self._next(time.monotonic() + _INIT_SECONDS)
+        if ready["status"] != "ready":
+            raise WorkerDiedError(f"{ready['error']}\n{ready['trace']}")
+
+    def call(self, call: dict[str, Any], seconds: float) -> dict[str, Any]:
+        """The reply to one event. Raises TimeoutError, or WorkerDiedError when none can come."""
+        self._calls.write(json.dumps(call).encode() + b"\n")
+        self._calls.flush()
+        return self._next(time.monotonic() + seconds)
+
+    def _next(self, deadline: float) -> dict[str, Any]:
         while b"\n" not in self._buffer:
             remaining = deadline - time.monotonic()
             if remaining <= 0:
                 raise TimeoutError
-            self._read(self._selector.select(remaining))
+            self._read([key.fd for key, _ in self._selector.select(remaining)])
         line, _, self._buffer = self._buffer.partition(b"\n")
         reply: dict[str, Any] = json.loads(line)
         return reply
 
-    def _read(self, ready: list[tuple[selectors.SelectorKey, int]]) -> None:
-        files = [key.fd for key, _ in ready]
-        if self._log_file in files and not self._drain_log():
+    def _read(self, ready: list[int]) -> None:
+        if self._log_file in ready and not self._drain_log():
             self._selector.unregister(self._log_file)
-        if self._reply_file in files:
-            chunk = os.read(self._reply_file, 1 << 16)
+        if self._replies in ready:
+            chunk = os.read(self._replies, _CHUNK)
             if not chunk:
                 raise WorkerDiedError("Runtime exited without providing a reason")
             self._buffer += chunk
@@ -221,7 +236,7 @@ class _Replies:
     def _drain_log(self) -> bool:
         """Take what is in the log pipe; False when the worker has closed it."""
         try:
-            while chunk := os.read(self._log_file, 1 << 16):
+            while chunk := os.read(self._log_file, _CHUNK):
                 self._log += chunk
         except BlockingIOError:
             return True
@@ -234,11 +249,12 @@ class _Replies:
         return text.rstrip("\n")
 
     def close(self) -> None:
-        """Give the file descriptors back."""
+        """Give the file descriptors back; the process has ended, or ends by it."""
         self._selector.close()
-        if not self._log_stream.closed:
-            self._log_stream.close()
-            os.close(self._reply_file)
+        with contextlib.suppress(OSError):  # an event the process never took is still in the buffer
+            self._calls.close()
+        self._log_stream.close()
+        os.close(self._replies)
 
 
 def _worker_class(config: dict[str, Any]) -> Any:

@@ -40,7 +40,7 @@ async def _serve(place: Place) -> None:
     config.keep_alive_timeout = _KEEP_ALIVE_SECONDS
     config.graceful_timeout = 1.0
     config.loglevel = "WARNING"
-    await run(_application(), config)  # type: ignore[arg-type]
+    await run(_application(), config)
 
 
 def _application() -> Callable[..., Awaitable[Any]]:
