@@ -1,0 +1,93 @@
+"""The router: every operation of the contract, and every refusal as a problem document."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from aws_lambda_powertools.event_handler import APIGatewayHttpResolver, Response
+
+from functions.api.call import Call
+from functions.api.endpoints import ENDPOINTS
+from functions.entrypoint import log_fault
+from unsay_core.contracts import exact_json
+from unsay_core.contracts.operations import OPERATIONS
+from unsay_core.domain.errors import NotFoundError, UnsayError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from aws_lambda_powertools.utilities.typing import LambdaContext
+
+    from functions.api.endpoints import Reply
+    from unsay_core.bootstrap.aws import ApiService
+    from unsay_core.contracts.operations import Operation
+
+
+class InternalError(UnsayError):
+    """A fault of ours."""
+
+
+class Api:
+    """The HTTP API over one service: an API Gateway event in, its answer out."""
+
+    def __init__(self, service: ApiService) -> None:
+        self._service = service
+        self._router = APIGatewayHttpResolver()
+        for operation in OPERATIONS:
+            self._router.route(_rule(operation), method=operation.method)(self._view(operation))
+        self._router.not_found(self._nothing_there)
+        self._router.exception_handler(UnsayError)(self._problem)
+        self._router.exception_handler(Exception)(self._fault)
+
+    def __call__(self, event: dict[str, Any], context: LambdaContext) -> dict[str, Any]:
+        """Answer one request."""
+        return self._router.resolve(event, context)
+
+    def _view(self, operation: Operation) -> Callable[..., Response[str]]:
+        route = f"{operation.method} {operation.path}"
+        endpoint = ENDPOINTS[operation.name]
+
+        def view(id: str = "") -> Response[str]:
+            call = Call(self._router.current_event, route, id)
+            return _response(endpoint(call, self._service))
+
+        return view
+
+    def _nothing_there(self, _error: Exception) -> Response[str]:
+        return self._problem(NotFoundError("there is no such call"))
+
+    def _problem(self, refusal: UnsayError) -> Response[str]:
+        request_id = self._router.current_event.request_context.request_id
+        body = {
+            "type": f"urn:unsay:problem:{refusal.code}",
+            "title": refusal.title,
+            "status": refusal.status,
+            "detail": refusal.detail,
+            "code": refusal.code,
+            "request_id": request_id,
+            **refusal.extra,
+        }
+        after = refusal.retry_after
+        return Response(
+            status_code=refusal.status,
+            content_type="application/problem+json",
+            body=exact_json.dumps(body),
+            headers={"Retry-After": str(after)} if after else {},
+        )
+
+    def _fault(self, fault: Exception) -> Response[str]:
+        log_fault("a request failed", fault)
+        return self._problem(InternalError("this is a fault of the service; it was logged"))
+
+
+def _rule(operation: Operation) -> str:
+    return operation.path.replace("{", "<").replace("}", ">")
+
+
+def _response(reply: Reply) -> Response[str]:
+    return Response(
+        status_code=reply.status,
+        content_type="application/json",
+        body=exact_json.dumps(reply.body),
+        headers={**reply.headers, "Cache-Control": "no-store"},
+    )

@@ -1,0 +1,104 @@
+"""One HTTP request as the endpoints see it, and how it is read."""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from pydantic import BaseModel, ValidationError
+
+from unsay_core.application.replay import IdempotencyKey
+from unsay_core.contracts import exact_json, query_string
+from unsay_core.contracts.base import BODY_BYTES, DEPTH
+from unsay_core.domain.errors import FieldError, InvalidRequestError, TooLargeError, UnauthenticatedError
+from unsay_core.domain.scope import Principal
+
+if TYPE_CHECKING:
+    from aws_lambda_powertools.utilities.data_classes import APIGatewayProxyEventV2
+
+    from unsay_core.application.ports import OpenScope
+
+M = TypeVar("M", bound=BaseModel)
+
+_IF_MATCH = re.compile(r'"?([1-9][0-9]{0,8})"?', re.ASCII)
+_VISIBLE = re.compile(r"[\x21-\x7e]{1,255}", re.ASCII)
+_FIELD = re.compile(r"[A-Za-z_]{1,32}|[0-9]{1,4}", re.ASCII)
+
+
+@dataclass
+class Call:
+    """A request; `id` is the path parameter, where the path has one."""
+
+    event: APIGatewayProxyEventV2
+    route: str
+    id: str = ""
+
+    @cached_property
+    def principal(self) -> Principal:
+        """Who calls, as the authorizer found; nothing in the request can say otherwise."""
+        context = self.event.request_context.authorizer
+        found = (context.get_lambda or {}).get("principal") if context else None
+        if not found:
+            raise UnauthenticatedError
+        return Principal.from_json(json.loads(found))
+
+    @cached_property
+    def payload(self) -> dict[str, Any]:
+        """The body, without a digit lost."""
+        body = self.event.decoded_body or ""
+        if len(body.encode()) > BODY_BYTES:
+            raise TooLargeError(f"the body is larger than {BODY_BYTES} bytes")
+        value = exact_json.loads(body, max_depth=DEPTH + 2)
+        if not isinstance(value, dict):
+            raise InvalidRequestError("the body is a JSON object")
+        return value
+
+    def body(self, model: type[M]) -> M:
+        """The body as a model; raises `InvalidRequestError` naming every field that is wrong."""
+        return _validated(model, self.payload)
+
+    def query(self, model: type[M]) -> M:
+        """The query string as a model."""
+        return _validated(model, query_string.parse(self.event.raw_query_string or ""))
+
+    @property
+    def if_match(self) -> int | None:
+        """The version the caller saw, or None if they did not say."""
+        given = self.event.headers.get("if-match")
+        if given is None:
+            return None
+        match = _IF_MATCH.fullmatch(given.strip())
+        if match is None:
+            raise InvalidRequestError.at("If-Match", 'If-Match is a version, such as "1"')
+        return int(match[1])
+
+    def idempotency(self, opened: OpenScope) -> IdempotencyKey | None:
+        """The request's idempotency key, bound to the principal, the route and what was asked."""
+        key = self.event.headers.get("idempotency-key")
+        if key is None:
+            return None
+        if not _VISIBLE.fullmatch(key):
+            raise InvalidRequestError.at("Idempotency-Key", "1 to 255 visible ASCII characters")
+        name = exact_json.canonical([self.principal.id, self.route, key])
+        asked = exact_json.canonical([self.id, self.payload])
+        return IdempotencyKey(opened.keys.request_digest(name), opened.keys.request_digest(asked))
+
+
+def _validated(model: type[M], value: object) -> M:
+    try:
+        return model.model_validate(value)
+    except ValidationError as refused:
+        errors = tuple(
+            FieldError(_path(error["loc"]), error["msg"].removeprefix("Value error, "))
+            for error in refused.errors(include_input=False, include_context=False, include_url=False)
+        )
+    # Outside the except block, for the validation error quotes the input.
+    raise InvalidRequestError("some fields are not valid", errors=errors)
+
+
+def _path(location: tuple[int | str, ...]) -> str:
+    """Where, in our names; what a caller made up as a name is not repeated."""
+    return ".".join(str(part) if _FIELD.fullmatch(str(part)) else "?" for part in location)

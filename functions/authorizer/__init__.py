@@ -1,0 +1,1 @@
+"""The authorizer of the HTTP API."""

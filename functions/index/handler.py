@@ -1,0 +1,48 @@
+"""The index λ: the only one that writes to the knowledge base, ten memories at a time."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from functions.entrypoint import log_fault, logger
+from unsay_core.adapters.messaging import task_of_message
+from unsay_core.application.index_memories import index_memories
+from unsay_core.bootstrap.aws import IndexService
+from unsay_core.settings import IndexSettings
+
+if TYPE_CHECKING:
+    from aws_lambda_powertools.utilities.typing import LambdaContext
+
+    from unsay_core.application.ports import IndexTask
+
+service = IndexService(IndexSettings.from_environment())
+
+
+@logger.inject_lambda_context
+def handler(event: dict[str, Any], _context: LambdaContext) -> dict[str, Any]:
+    """Handle a batch of messages; those that are not done yet become visible again later."""
+    waiting: list[str] = []
+    for scope_id, messages in _by_scope(event["Records"]).items():
+        waiting.extend(_index(scope_id, messages))
+    return {"batchItemFailures": [{"itemIdentifier": message_id} for message_id in waiting]}
+
+
+def _by_scope(records: list[dict[str, Any]]) -> dict[str, dict[str, tuple[IndexTask, int]]]:
+    scopes: dict[str, dict[str, tuple[IndexTask, int]]] = {}
+    for record in records:
+        task = task_of_message(record["body"])
+        attempt = int(record["attributes"]["ApproximateReceiveCount"])
+        scopes.setdefault(task.scope_id, {})[record["messageId"]] = (task, attempt)
+    return scopes
+
+
+def _index(scope_id: str, messages: dict[str, tuple[IndexTask, int]]) -> list[str]:
+    """The ids of the messages that are not done."""
+    tasks = list(dict.fromkeys(task for task, _ in messages.values()))
+    attempt = max(attempt for _, attempt in messages.values())
+    try:
+        left = set(index_memories(tasks, service.index_scope(scope_id), service.world.clock, attempt))
+    except Exception as fault:  # noqa: BLE001 - one scope's trouble must not hold up another's
+        log_fault("a scope's memories could not be indexed", fault)
+        left = set(tasks)
+    return [message_id for message_id, (task, _) in messages.items() if task in left]

@@ -1,0 +1,1 @@
+"""The projections: documents, index work and domain events."""

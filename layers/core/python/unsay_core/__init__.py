@@ -1,0 +1,1 @@
+"""The core of unsay: domain, use cases, adapters. Shared by the λs, the client and the local cloud."""

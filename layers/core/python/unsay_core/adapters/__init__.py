@@ -1,0 +1,1 @@
+"""The ports, implemented on real stores."""

@@ -1,0 +1,104 @@
+"""The knowledge base as the index worker writes it, by direct ingestion of a CUSTOM source."""
+
+from __future__ import annotations
+
+import hashlib
+from typing import TYPE_CHECKING, Any
+
+from unsay_core.adapters.aws_errors import translated
+from unsay_core.application.ports import DocumentState
+from unsay_core.domain.memory import Status
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from mypy_boto3_bedrock_agent import AgentsforBedrockClient
+
+    from unsay_core.domain.memory import Memory
+
+_PRESENT = frozenset({"INDEXED", "PARTIALLY_INDEXED", "METADATA_PARTIALLY_INDEXED"})
+_FAILED = frozenset({"FAILED", "IGNORED", "METADATA_UPDATE_FAILED"})
+_ABSENT = frozenset({"NOT_FOUND"})
+
+
+class KnowledgeBaseIndex:
+    """See `Index`. The document's id is the memory's; its metadata is small, because 1 KB is the limit."""
+
+    def __init__(
+        self, client: AgentsforBedrockClient, knowledge_base_id: str, data_source_id: str, scope_id: str
+    ) -> None:
+        self._client = client
+        self._scope_id = scope_id
+        self._source: Any = {"knowledgeBaseId": knowledge_base_id, "dataSourceId": data_source_id}
+
+    def put(self, memories: Sequence[Memory], *, token: str) -> None:
+        """One ingest request for up to 10 documents."""
+        documents = [_document(self._scope_id, memory) for memory in memories]
+        with translated("the knowledge base"):
+            self._client.ingest_knowledge_base_documents(
+                **self._source, clientToken=_token(token), documents=documents
+            )
+
+    def delete(self, memory_ids: Sequence[str], *, token: str) -> None:
+        """One delete request for up to 10 documents."""
+        with translated("the knowledge base"):
+            self._client.delete_knowledge_base_documents(
+                **self._source, clientToken=_token(token), documentIdentifiers=_identifiers(memory_ids)
+            )
+
+    def states(self, memory_ids: Sequence[str]) -> Mapping[str, DocumentState]:
+        """One status request for up to 10 documents."""
+        with translated("the knowledge base"):
+            answer = self._client.get_knowledge_base_documents(
+                **self._source, documentIdentifiers=_identifiers(memory_ids)
+            )
+        return {
+            detail["identifier"]["custom"]["id"]: _state(detail["status"])
+            for detail in answer["documentDetails"]
+        }
+
+
+def _state(status: str) -> DocumentState:
+    return DocumentState(
+        settled=status in _PRESENT | _FAILED | _ABSENT,
+        present=status not in _ABSENT,
+        failed=status in _FAILED,
+    )
+
+
+def _document(scope_id: str, memory: Memory) -> Any:
+    identity = {"id": memory.id}
+    return {
+        "content": {
+            "dataSourceType": "CUSTOM",
+            "custom": {
+                "customDocumentIdentifier": identity,
+                "sourceType": "IN_LINE",
+                "inlineContent": {"type": "TEXT", "textContent": {"data": memory.fact.content}},
+            },
+        },
+        "metadata": {"type": "IN_LINE_ATTRIBUTE", "inlineAttributes": _attributes(scope_id, memory)},
+    }
+
+
+def _attributes(scope_id: str, memory: Memory) -> list[Any]:
+    fact = memory.fact
+    numbers: dict[str, float] = {"live": int(memory.status is Status.ACTIVE), "version": memory.version}
+    if fact.valid_from:
+        numbers["valid_from"] = fact.valid_from.timestamp()
+    if fact.valid_to:
+        numbers["valid_to"] = fact.valid_to.timestamp()
+    strings = {"scope": scope_id, "kind": fact.kind.value}
+    return [
+        *({"key": key, "value": {"type": "STRING", "stringValue": text}} for key, text in strings.items()),
+        *({"key": key, "value": {"type": "NUMBER", "numberValue": n}} for key, n in numbers.items()),
+    ]
+
+
+def _identifiers(memory_ids: Sequence[str]) -> Any:
+    return [{"dataSourceType": "CUSTOM", "custom": {"id": memory_id}} for memory_id in memory_ids]
+
+
+def _token(name: str) -> str:
+    """A request's name in the service's form: 33 to 256 letters and digits."""
+    return hashlib.sha256(name.encode()).hexdigest()

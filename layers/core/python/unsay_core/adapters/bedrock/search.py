@@ -1,0 +1,77 @@
+"""The knowledge base as recall asks it: always within one scope."""
+
+from __future__ import annotations
+
+import logging
+from typing import TYPE_CHECKING, Any
+
+from botocore.exceptions import BotoCoreError, ClientError, ReadTimeoutError
+
+from unsay_core.adapters.aws_errors import is_throttled
+from unsay_core.application.ports import Hit, SearchError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from mypy_boto3_bedrock_agent_runtime import AgentsforBedrockRuntimeClient
+
+logger = logging.getLogger(__name__)
+
+MOST_TEXT = 20_000  # characters in one query, of the service
+
+
+class KnowledgeBaseSearch:
+    """See `Search`: every request is filtered by the scope, and every hit is checked against it.
+
+    The client is made when first asked for: a write opens a scope without it.
+    """
+
+    def __init__(
+        self, client: Callable[[], AgentsforBedrockRuntimeClient], knowledge_base_id: str, scope_id: str
+    ) -> None:
+        self._client = client
+        self._knowledge_base_id = knowledge_base_id
+        self._scope_id = scope_id
+
+    def nearest(self, query: str, *, limit: int, live_only: bool, timeout: float) -> Sequence[Hit]:
+        """One Retrieve; `timeout` is the client's own, so that a late answer costs no retry."""
+        try:
+            answer = self._client().retrieve(
+                knowledgeBaseId=self._knowledge_base_id,
+                retrievalQuery={"text": query[:MOST_TEXT]},
+                retrievalConfiguration={
+                    "vectorSearchConfiguration": {
+                        "numberOfResults": limit,
+                        "filter": scope_filter(self._scope_id, live_only=live_only),
+                    }
+                },
+            )
+        except ReadTimeoutError:
+            raise SearchError("knowledge_base_timeout") from None
+        except ClientError as refused:
+            throttled = is_throttled(refused)
+            raise SearchError(
+                "knowledge_base_throttled" if throttled else "knowledge_base_unavailable"
+            ) from refused
+        except BotoCoreError as unreachable:
+            raise SearchError("knowledge_base_unavailable") from unreachable
+        return self._checked(answer["retrievalResults"])
+
+    def _checked(self, results: Sequence[Any]) -> list[Hit]:
+        """The hits of this scope, best first; a foreign one is dropped and counted, never shown."""
+        own = [result for result in results if result.get("metadata", {}).get("scope") == self._scope_id]
+        if len(own) < len(results):
+            logger.error("hits outside the scope were dropped", extra={"dropped": len(results) - len(own)})
+        return [
+            Hit(result["location"]["customDocumentLocation"]["id"], min(1.0, max(0.0, result["score"])))
+            for result in own
+        ]
+
+
+def scope_filter(scope_id: str, *, live_only: bool) -> Any:
+    """The filter of every query. It begins with the scope; what is added can only narrow it.
+
+    `andAll` needs two members, so the scope alone stands bare.
+    """
+    scope = {"equals": {"key": "scope", "value": scope_id}}
+    return {"andAll": [scope, {"equals": {"key": "live", "value": 1}}]} if live_only else scope

@@ -1,0 +1,117 @@
+"""Records as DynamoDB items: where each area lies, and attribute values."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from unsay_core.adapters.records import from_record, to_record
+from unsay_core.domain.audit import AuditEntry
+from unsay_core.domain.ledger import (
+    Area,
+    Duplicate,
+    Erasure,
+    Head,
+    Outcome,
+    Pending,
+    Ref,
+    Slot,
+    Tombstone,
+    Version,
+    ref_of,
+)
+from unsay_core.domain.memory import Memory
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from unsay_core.domain.ledger import Entry
+
+IN_RECORD = frozenset({Area.TOMBSTONE, Area.AUDIT})  # append-only, in a table of their own
+
+_TYPES: dict[Area, type[Entry]] = {
+    Area.HEAD: Head,
+    Area.MEMORY: Memory,
+    Area.VERSION: Version,
+    Area.DUPLICATE: Duplicate,
+    Area.SLOT: Slot,
+    Area.PENDING: Pending,
+    Area.OUTCOME: Outcome,
+    Area.ERASURE: Erasure,
+    Area.TOMBSTONE: Tombstone,
+    Area.AUDIT: AuditEntry,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A scope's keys in the two tables: the partition of every area begins with the scope id."""
+
+    scope_id: str
+    ledger_table: str
+    record_table: str
+
+    def table(self, area: Area) -> str:
+        """The table an area lies in."""
+        return self.record_table if area in IN_RECORD else self.ledger_table
+
+    def partition(self, area: Area) -> str:
+        """The partition key of an area; `#` cannot occur in a scope id, so no prefix reaches another."""
+        return f"{self.scope_id}#{area.value}"
+
+    def key(self, ref: Ref[Any]) -> dict[str, Any]:
+        """The primary key of an entry."""
+        return {"pk": {"S": self.partition(ref.area)}, "sk": {"S": ref.id}}
+
+    def item(self, entry: Entry) -> dict[str, Any]:
+        """An entry with its key."""
+        return {**self.key(ref_of(entry)), **to_attributes(to_record(entry))}
+
+
+def ref_of_item(item: Mapping[str, Any]) -> Ref[Entry]:
+    """Where an item lies within its scope."""
+    return Ref(Area(item["pk"]["S"].rpartition("#")[2]), item["sk"]["S"])
+
+
+def entry_of_item(item: Mapping[str, Any]) -> Entry:
+    """The entry an item holds."""
+    return from_record(_TYPES[ref_of_item(item).area], from_attributes(item))
+
+
+def to_attributes(record: Mapping[str, Any]) -> dict[str, Any]:
+    """A record's members as attribute values."""
+    return {name: _to_attribute(value) for name, value in record.items()}
+
+
+def from_attributes(item: Mapping[str, Any]) -> dict[str, Any]:
+    """An item's members as a record, without its key."""
+    return {name: _from_attribute(value) for name, value in item.items() if name not in ("pk", "sk")}
+
+
+def _to_attribute(value: Any) -> dict[str, Any]:
+    match value:
+        case bool():
+            return {"BOOL": value}
+        case int():
+            return {"N": str(value)}
+        case str():
+            return {"S": value}
+        case list():
+            return {"L": [_to_attribute(member) for member in value]}
+        case dict():
+            return {"M": to_attributes(value)}
+        case _:
+            raise TypeError(f"not part of a record: {type(value).__name__}")
+
+
+def _from_attribute(attribute: Mapping[str, Any]) -> Any:
+    ((kind, value),) = attribute.items()
+    match kind:
+        case "N":
+            return int(value)
+        case "L":
+            return [_from_attribute(member) for member in value]
+        case "M":
+            return {name: _from_attribute(member) for name, member in value.items()}
+        case _:
+            return value

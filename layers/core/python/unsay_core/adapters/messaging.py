@@ -1,0 +1,71 @@
+"""The index queue and the event bus: ids and digests only, never text."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+from unsay_core.adapters.aws_errors import translated
+from unsay_core.application.ports import IndexTask
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from mypy_boto3_events import EventBridgeClient
+    from mypy_boto3_sqs import SQSClient
+
+SOURCE = "unsay"
+MOST = 10  # messages or events in one request
+
+
+class SqsIndexQueue:
+    """See `IndexQueue`; a FIFO group per memory keeps its work in order."""
+
+    def __init__(self, client: SQSClient, url: str) -> None:
+        self._client = client
+        self._url = url
+
+    def send(self, tasks: Sequence[IndexTask]) -> None:
+        """Send in batches; the deduplication id makes a repeated send one message."""
+        for at in range(0, len(tasks), MOST):
+            entries: Any = [_message(number, task) for number, task in enumerate(tasks[at : at + MOST])]
+            with translated("the index queue"):
+                answer = self._client.send_message_batch(QueueUrl=self._url, Entries=entries)
+            if answer.get("Failed"):
+                raise RuntimeError("the index queue refused a message")
+
+
+def _message(number: int, task: IndexTask) -> dict[str, str]:
+    return {
+        "Id": str(number),
+        "MessageBody": json.dumps({"sid": task.scope_id, "id": task.memory_id, "seq": task.seq}),
+        "MessageGroupId": task.memory_id,
+        "MessageDeduplicationId": f"{task.memory_id}-{task.seq}",
+    }
+
+
+def task_of_message(body: str) -> IndexTask:
+    """The task a message carries; raises `KeyError` or `ValueError` if it names none."""
+    message = json.loads(body)
+    return IndexTask(str(message["sid"]), str(message["id"]), int(message["seq"]))
+
+
+class EventBridgeBus:
+    """See `EventBus`."""
+
+    def __init__(self, client: EventBridgeClient, bus: str) -> None:
+        self._client = client
+        self._bus = bus
+
+    def publish(self, events: Sequence[tuple[str, Mapping[str, object]]]) -> None:
+        """Publish in batches; an event that was refused fails the call, and the batch comes again."""
+        for at in range(0, len(events), MOST):
+            entries: Any = [self._entry(kind, detail) for kind, detail in events[at : at + MOST]]
+            with translated("the event bus"):
+                answer = self._client.put_events(Entries=entries)
+            if answer["FailedEntryCount"]:
+                raise RuntimeError("the event bus refused an event")
+
+    def _entry(self, kind: str, detail: Mapping[str, object]) -> dict[str, str]:
+        text = json.dumps(detail)
+        return {"Source": SOURCE, "DetailType": kind, "Detail": text, "EventBusName": self._bus}

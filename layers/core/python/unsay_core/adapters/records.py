@@ -1,0 +1,76 @@
+"""Ledger entries as plain records and back, exactly: the form every store keeps.
+
+A record holds strings, whole numbers, booleans, lists and records. Instants are RFC 3339 text, decimals
+their own digits, and the caller's JSON its own text, so that no store can bend a number or a string.
+"""
+
+from __future__ import annotations
+
+from dataclasses import fields, is_dataclass
+from datetime import datetime
+from decimal import Decimal
+from enum import Enum
+from functools import cache
+from typing import TYPE_CHECKING, Any, TypeVar, cast
+
+from pydantic import TypeAdapter
+
+from unsay_core.contracts import exact_json
+from unsay_core.domain.timeline import rfc3339
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+T = TypeVar("T")
+
+MAX_DEPTH = 64  # of a caller's JSON; the wire allows less
+JSON_FIELDS = frozenset({"data", "metadata", "selector"})
+
+
+def to_record(entry: Any) -> dict[str, Any]:
+    """An entry as a record; what is None is left out."""
+    pairs = ((member.name, getattr(entry, member.name)) for member in fields(entry))
+    return {name: _plain(name, value) for name, value in pairs if value is not None}
+
+
+def from_record(entry_type: type[T], record: Mapping[str, Any]) -> T:
+    """The entry a record was made from."""
+    entry: T = _adapter(cast("Any", entry_type)).validate_python(_parsed(record))
+    return entry
+
+
+def _plain(name: str, value: Any) -> Any:
+    if name in JSON_FIELDS:
+        return exact_json.dumps(value)
+    if is_dataclass(value):
+        return to_record(value)
+    match value:
+        case datetime():
+            return rfc3339(value)
+        case Enum():
+            return value.value
+        case Decimal():
+            return str(value)
+        case tuple():
+            return [_plain("", member) for member in value]
+        case _:
+            return value
+
+
+def _parsed(record: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: _parsed_member(name, value) for name, value in record.items()}
+
+
+def _parsed_member(name: str, value: Any) -> Any:
+    if name in JSON_FIELDS:
+        return exact_json.loads(value, max_depth=MAX_DEPTH)
+    if isinstance(value, dict):
+        return _parsed(value)
+    if isinstance(value, list):
+        return [_parsed_member("", member) for member in value]
+    return value
+
+
+@cache
+def _adapter(entry_type: Any) -> TypeAdapter[Any]:
+    return TypeAdapter(entry_type)

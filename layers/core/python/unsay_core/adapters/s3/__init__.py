@@ -1,0 +1,1 @@
+"""Documents on S3."""

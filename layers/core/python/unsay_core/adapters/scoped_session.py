@@ -1,0 +1,99 @@
+"""Sessions that can touch one scope: the only code that asks STS for anything.
+
+A session carries the scope's id as its one tag, and the role's policy compares that tag with the keys
+and prefixes of every request. What code does after a scope is open cannot reach another scope.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict
+from datetime import datetime, timedelta
+from typing import TYPE_CHECKING, Any
+
+from botocore.config import Config
+from botocore.exceptions import BotoCoreError, ClientError
+
+from unsay_core.domain.errors import UnavailableError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from boto3.session import Session
+    from mypy_boto3_sts import STSClient
+
+LIFETIME = 3_600  # seconds; the most that a role assumed from a role may have
+EARLY = timedelta(minutes=5)
+KEPT = 128  # scopes with a role, for which clients stay open
+
+QUICK = Config(
+    connect_timeout=2,
+    read_timeout=8,
+    retries={"mode": "standard", "total_max_attempts": 3},
+    max_pool_connections=16,
+    tcp_keepalive=True,
+)
+
+
+class ScopedClients:
+    """The AWS clients of one tagged session, made when first asked for."""
+
+    def __init__(self, session: Session, credentials: dict[str, Any], expires_at: datetime) -> None:
+        self._session = session
+        self._credentials = credentials
+        self._clients: dict[str, Any] = {}
+        self._lock = threading.Lock()
+        self.expires_at = expires_at
+
+    def client(self, service: str, config: Config = QUICK) -> Any:
+        """A client of one service with this session's credentials."""
+        with self._lock:
+            if service not in self._clients:
+                self._clients[service] = self._session.client(service, config=config, **self._credentials)
+            return self._clients[service]
+
+
+class ScopedSessions:
+    """Sessions by (role, scope): cached, renewed early, and never kept after a failure."""
+
+    def __init__(self, session: Session, now: Callable[[], datetime]) -> None:
+        self._session = session
+        self._now = now
+        self._sts: STSClient = session.client("sts", config=QUICK)
+        self._open: OrderedDict[tuple[str, str | None], ScopedClients] = OrderedDict()
+        self._lock = threading.Lock()
+
+    def assume(self, role_arn: str, scope_id: str | None) -> ScopedClients:
+        """The clients of a role narrowed to a scope; no scope is for the access table's role alone.
+
+        Raises `UnavailableError` when STS does not answer: never a wider credential instead.
+        """
+        key = (role_arn, scope_id)
+        with self._lock:
+            cached = self._open.get(key)
+            if cached and cached.expires_at - EARLY > self._now():
+                self._open.move_to_end(key)
+                return cached
+        fresh = self._assumed(role_arn, scope_id)
+        with self._lock:
+            self._open[key] = fresh
+            self._open.move_to_end(key)
+            while len(self._open) > KEPT:
+                self._open.popitem(last=False)
+        return fresh
+
+    def _assumed(self, role_arn: str, scope_id: str | None) -> ScopedClients:
+        tags: Any = [{"Key": "scope", "Value": scope_id}] if scope_id else []
+        try:
+            answer = self._sts.assume_role(
+                RoleArn=role_arn, RoleSessionName="unsay", DurationSeconds=LIFETIME, Tags=tags
+            )
+        except (BotoCoreError, ClientError) as failure:
+            raise UnavailableError("no credentials could be had for this scope") from failure
+        given = answer["Credentials"]
+        credentials: dict[str, Any] = {
+            "aws_access_key_id": given["AccessKeyId"],
+            "aws_secret_access_key": given["SecretAccessKey"],
+            "aws_session_token": given["SessionToken"],
+        }
+        return ScopedClients(self._session, credentials, given["Expiration"])

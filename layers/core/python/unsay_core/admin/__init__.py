@@ -1,0 +1,1 @@
+"""What whoever deployed the stack does with AWS credentials, beside the API."""

@@ -1,0 +1,1 @@
+"""The use cases, one file per verb, and the ports they need."""

@@ -1,0 +1,196 @@
+"""What the use cases need from the world, as protocols."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar, cast
+
+from unsay_core.domain.memory import Memory
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+    from concurrent.futures import Executor
+    from datetime import datetime
+
+    from unsay_core.domain.keys import ScopeKeys
+    from unsay_core.domain.ledger import Area, Change, Entry, Ref
+    from unsay_core.domain.scope import Action, Principal, Scope
+
+T = TypeVar("T")
+
+
+class ConflictError(Exception):
+    """What a change expected to find is no longer there; read again and decide anew."""
+
+
+class SearchError(Exception):
+    """The knowledge base did not answer; `reason` goes to the caller."""
+
+    def __init__(self, reason: str) -> None:
+        super().__init__(reason)
+        self.reason = reason
+
+
+class Snapshot:
+    """What one consistent read found."""
+
+    def __init__(self, entries: Mapping[Ref[Entry], Entry]) -> None:
+        self._entries = entries
+
+    def get(self, ref: Ref[T]) -> T | None:
+        """The entry at a place that was read, or None if nothing lies there."""
+        return cast("T | None", self._entries.get(cast("Ref[Entry]", ref)))
+
+    def memories(self) -> list[Memory]:
+        """Every memory that was found."""
+        return [entry for entry in self._entries.values() if isinstance(entry, Memory)]
+
+
+class Ledger(Protocol):
+    """The ledger and record of one opened scope; no argument can name another."""
+
+    def read(self, refs: Sequence[Ref[Any]]) -> Snapshot:
+        """One consistent read of at most 100 places."""
+
+    def page(
+        self, area: Area, *, after: str | None = None, limit: int, newest_first: bool = False
+    ) -> Sequence[Entry]:
+        """Up to `limit` entries of an area in the order of their ids, beyond the id `after`."""
+
+    def commit(self, change: Change) -> None:
+        """All of the change or nothing; raises `ConflictError` if an expectation does not hold."""
+
+
+@dataclass(frozen=True, slots=True)
+class Hit:
+    """What the knowledge base proposes: an id and how near its text is (cosine, 0 to 1)."""
+
+    memory_id: str
+    score: float
+
+
+class Search(Protocol):
+    """The knowledge base, narrowed to one scope before anything else is said."""
+
+    def nearest(self, query: str, *, limit: int, live_only: bool, timeout: float) -> Sequence[Hit]:
+        """The nearest memories of the scope; raises `SearchError`. `timeout` in seconds."""
+
+
+@dataclass(frozen=True, slots=True)
+class OpenScope:
+    """One scope, opened for one principal: everything a use case may touch."""
+
+    scope: Scope
+    id: str
+    principal: Principal
+    keys: ScopeKeys
+    ledger: Ledger
+    search: Search
+
+
+class Door(Protocol):
+    """The only way to a scope's data."""
+
+    def open_scope(self, principal: Principal, scope: Scope, action: Action) -> OpenScope:
+        """Open a scope for one action; raises `ForbiddenError` before anything is looked up."""
+
+
+class Clock(Protocol):
+    """Time, as an argument."""
+
+    def now(self) -> datetime:
+        """The time of day, in UTC."""
+
+    def monotonic(self) -> float:
+        """Seconds from some start, never going back."""
+
+    def sleep(self, seconds: float) -> None:
+        """Wait."""
+
+
+@dataclass(frozen=True, slots=True)
+class World:
+    """Clock, ids, chance and threads: what makes a use case repeatable in a test."""
+
+    clock: Clock
+    new_id: Callable[[str], str]
+    new_nonce: Callable[[], str]
+    uniform: Callable[[float, float], float]
+    executor: Executor
+
+
+@dataclass(frozen=True, slots=True)
+class DocumentState:
+    """What the knowledge base says of one document."""
+
+    settled: bool
+    present: bool
+    failed: bool = False
+
+
+class Index(Protocol):
+    """The knowledge base as the index worker sees it, for the memories of one scope.
+
+    `token` names a request: the service ignores one it has seen.
+    """
+
+    def put(self, memories: Sequence[Memory], *, token: str) -> None:
+        """Add or replace up to 10 documents; they become retrievable later."""
+
+    def delete(self, memory_ids: Sequence[str], *, token: str) -> None:
+        """Remove up to 10 documents; they stop being retrievable later."""
+
+    def states(self, memory_ids: Sequence[str]) -> Mapping[str, DocumentState]:
+        """What is known of up to 10 documents."""
+
+
+class Documents(Protocol):
+    """The owner's copy of each memory: one JSON object in the scope's prefix."""
+
+    def put(self, memory: Memory) -> None:
+        """Store a version unless a newer one is there."""
+
+    def delete(self, memory_id: str) -> None:
+        """Remove every copy."""
+
+    def exists(self, memory_id: str) -> bool:
+        """True if any copy is there."""
+
+
+@dataclass(frozen=True)
+class WorkScope:
+    """One scope as a background worker may touch it."""
+
+    id: str
+    ledger: Ledger
+    documents: Documents
+
+
+@dataclass(frozen=True)
+class IndexScope(WorkScope):
+    """One scope with its part of the knowledge base."""
+
+    index: Index
+
+
+@dataclass(frozen=True, slots=True)
+class IndexTask:
+    """One message to the index worker."""
+
+    scope_id: str
+    memory_id: str
+    seq: int
+
+
+class IndexQueue(Protocol):
+    """The queue of index work: in order for each memory."""
+
+    def send(self, tasks: Sequence[IndexTask]) -> None:
+        """Enqueue; sending one twice does no harm."""
+
+
+class EventBus(Protocol):
+    """Domain events for whoever listens: ids and digests, never text."""
+
+    def publish(self, events: Sequence[tuple[str, Mapping[str, object]]]) -> None:
+        """Publish (type, detail) pairs."""

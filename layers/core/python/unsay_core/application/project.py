@@ -1,0 +1,51 @@
+"""Project: what the ledger says becomes the owner's document and work for the index."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from unsay_core.application.ports import IndexTask
+from unsay_core.domain.ledger import audit_ref, memory_ref, pending_ref
+from unsay_core.domain.timeline import rfc3339
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from unsay_core.application.ports import WorkScope
+
+
+def project_memory(memory_id: str, scope: WorkScope) -> IndexTask | None:
+    """Bring a memory's document up to date; returns the work for the index, None if nothing is owed.
+
+    The ledger is read again after a write: a document stored while its memory was being forgotten is
+    removed by whoever stored it.
+    """
+    found = scope.ledger.read([memory_ref(memory_id), pending_ref(memory_id)])
+    pending, memory = found.get(pending_ref(memory_id)), found.get(memory_ref(memory_id))
+    if pending is None or pending.submitted:
+        return None
+    if memory is not None:
+        scope.documents.put(memory)
+        memory = scope.ledger.read([memory_ref(memory_id)]).get(memory_ref(memory_id))
+    if memory is None:
+        scope.documents.delete(memory_id)
+    return IndexTask(scope.id, memory_id, pending.seq)
+
+
+def domain_event(seq: int, scope: WorkScope) -> tuple[str, Mapping[str, object]] | None:
+    """The event that an audit entry is for the outside: ids and reasons, never text."""
+    entry = scope.ledger.read([audit_ref(seq)]).get(audit_ref(seq))
+    if entry is None:
+        return None
+    happening = entry.happening
+    detail = {
+        "scope_id": scope.id,
+        "seq": entry.seq,
+        "at": rfc3339(entry.at),
+        "memory_id": happening.memory_id,
+        "version": happening.version,
+        "related": list(happening.related),
+        "reason": happening.reason,
+        "erasure_id": happening.erasure_id,
+    }
+    return happening.event.value, detail

@@ -1,0 +1,171 @@
+"""The service on AWS: which adapter stands behind each port, from the environment of the λ."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import boto3
+from botocore.config import Config
+
+from unsay_core.adapters.bedrock.index import KnowledgeBaseIndex
+from unsay_core.adapters.bedrock.search import KnowledgeBaseSearch
+from unsay_core.adapters.dynamodb.access import DynamoKeys
+from unsay_core.adapters.dynamodb.items import Place
+from unsay_core.adapters.dynamodb.ledger import DynamoLedger
+from unsay_core.adapters.messaging import EventBridgeBus, SqsIndexQueue
+from unsay_core.adapters.s3.documents import S3Documents
+from unsay_core.adapters.scoped_session import QUICK, ScopedClients, ScopedSessions
+from unsay_core.adapters.world import real_world
+from unsay_core.application.ports import IndexScope, OpenScope, WorkScope
+from unsay_core.domain.keys import Keyring
+from unsay_core.domain.scope import Action
+
+if TYPE_CHECKING:
+    from unsay_core.application.ports import World
+    from unsay_core.domain.scope import Principal, Scope
+    from unsay_core.settings import ApiSettings, AuthorizerSettings, IndexSettings, ProjectSettings
+
+# Recall has its own deadline and no time for a second try.
+ONCE = Config(connect_timeout=1, read_timeout=10, retries={"total_max_attempts": 1, "mode": "standard"})
+
+
+def read_keyring(session: boto3.session.Session, secret_arn: str) -> Keyring:
+    """The keys of this deployment, derived from its pepper; one call, at cold start."""
+    secret = session.client("secretsmanager", config=QUICK).get_secret_value(SecretId=secret_arn)
+    return Keyring.from_pepper(secret["SecretString"])
+
+
+@dataclass
+class ApiService:
+    """What the api λ needs. It opens scopes; it holds no permission to data itself."""
+
+    settings: ApiSettings
+    session: boto3.session.Session = field(default_factory=boto3.session.Session)
+    world: World = field(default_factory=real_world)
+
+    @cached_property
+    def keyring(self) -> Keyring:
+        """The deployment's keys."""
+        return read_keyring(self.session, self.settings.pepper_secret_arn)
+
+    @cached_property
+    def sessions(self) -> ScopedSessions:
+        """The road to STS."""
+        return ScopedSessions(self.session, self.world.clock.now)
+
+    @cached_property
+    def keys(self) -> DynamoKeys:
+        """API keys, under the access table's own role."""
+        role = self.settings.access_role_arn
+        return DynamoKeys(
+            lambda: self.sessions.assume(role, None).client("dynamodb"), self.settings.access_table
+        )
+
+    def open_scope(self, principal: Principal, scope: Scope, action: Action) -> OpenScope:
+        """See `Door`: the grants decide first, then the role's policy holds whatever comes after."""
+        principal.require(action, scope)
+        scope_id = self.keyring.scope_id(scope.canonical)
+        clients = self.sessions.assume(self._role(action), scope_id)
+        settings = self.settings
+        return OpenScope(
+            scope=scope,
+            id=scope_id,
+            principal=principal,
+            keys=self.keyring.for_scope(scope_id),
+            ledger=DynamoLedger(
+                clients.client("dynamodb"), Place(scope_id, settings.ledger_table, settings.record_table)
+            ),
+            search=KnowledgeBaseSearch(
+                lambda: clients.client("bedrock-agent-runtime", ONCE), settings.knowledge_base_id, scope_id
+            ),
+        )
+
+    def _role(self, action: Action) -> str:
+        match action:
+            case Action.WRITE:
+                return self.settings.writer_role_arn
+            case Action.FORGET:
+                return self.settings.eraser_role_arn
+            case _:
+                return self.settings.reader_role_arn
+
+
+@dataclass
+class AuthorizerService:
+    """What the authorizer λ needs: keys, read under its own role, and the pepper they are hashed with."""
+
+    settings: AuthorizerSettings
+    session: boto3.session.Session = field(default_factory=boto3.session.Session)
+    world: World = field(default_factory=real_world)
+
+    @cached_property
+    def keyring(self) -> Keyring:
+        """The deployment's keys."""
+        return read_keyring(self.session, self.settings.pepper_secret_arn)
+
+    @cached_property
+    def keys(self) -> DynamoKeys:
+        """API keys."""
+        client = self.session.client("dynamodb", config=QUICK)
+        return DynamoKeys(lambda: client, self.settings.access_table)
+
+
+class _Workshop:
+    """Opens scopes for a worker: under the projector's role, each with its own tag."""
+
+    def __init__(
+        self,
+        settings: ProjectSettings | IndexSettings,
+        session: boto3.session.Session | None = None,
+        world: World | None = None,
+    ) -> None:
+        self.session = session or boto3.session.Session()
+        self.world = world or real_world()
+        self._common = settings
+
+    @cached_property
+    def sessions(self) -> ScopedSessions:
+        """The road to STS."""
+        return ScopedSessions(self.session, self.world.clock.now)
+
+    def clients(self, scope_id: str) -> ScopedClients:
+        """The clients of the scope's tagged session."""
+        return self.sessions.assume(self._common.projector_role_arn, scope_id)
+
+    def work_scope(self, scope_id: str) -> WorkScope:
+        """Ledger and documents of one scope."""
+        clients, common = self.clients(scope_id), self._common
+        place = Place(scope_id, common.ledger_table, common.record_table)
+        return WorkScope(
+            id=scope_id,
+            ledger=DynamoLedger(clients.client("dynamodb"), place),
+            documents=S3Documents(lambda: clients.client("s3"), common.documents_bucket, scope_id),
+        )
+
+
+class ProjectService(_Workshop):
+    """What the project λ needs: scopes, the queue of index work, and the bus."""
+
+    def __init__(self, settings: ProjectSettings, **given: Any) -> None:
+        super().__init__(settings, **given)
+        self.queue = SqsIndexQueue(self.session.client("sqs", config=QUICK), settings.index_queue_url)
+        self.bus = EventBridgeBus(self.session.client("events", config=QUICK), settings.event_bus_name)
+
+
+class IndexService(_Workshop):
+    """What the index λ needs: scopes with the knowledge base."""
+
+    def __init__(self, settings: IndexSettings, **given: Any) -> None:
+        super().__init__(settings, **given)
+        self._settings = settings
+
+    def index_scope(self, scope_id: str) -> IndexScope:
+        """One scope with its part of the knowledge base."""
+        clients, settings = self.clients(scope_id), self._settings
+        index = KnowledgeBaseIndex(
+            clients.client("bedrock-agent"), settings.knowledge_base_id, settings.data_source_id, scope_id
+        )
+        scope = self.work_scope(scope_id)
+        return IndexScope(id=scope.id, ledger=scope.ledger, documents=scope.documents, index=index)

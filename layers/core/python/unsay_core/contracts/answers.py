@@ -1,0 +1,154 @@
+"""What callers get: one rendering of each thing, the same through every call."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import TYPE_CHECKING, Any
+
+from unsay_core.domain.timeline import rfc3339
+
+if TYPE_CHECKING:
+    from datetime import datetime
+
+    from unsay_core.application.access import NewKey
+    from unsay_core.application.recall import Recalled, Recollection
+    from unsay_core.application.verify_audit import Verification
+    from unsay_core.domain.ledger import Erasure
+    from unsay_core.domain.memory import Memory, Source
+
+BACKUP = timedelta(days=35)  # how long the tables' point-in-time recovery reaches back
+
+
+def memory_answer(memory: Memory, scope: str, now: datetime) -> dict[str, Any]:
+    """A memory."""
+    fact = memory.fact
+    return {
+        "id": memory.id,
+        "scope": scope,
+        "kind": fact.kind.value,
+        "content": fact.content,
+        "key": fact.key,
+        "path": [],
+        "tags": list(fact.tags),
+        "importance": fact.importance,
+        "data": fact.data,
+        "metadata": fact.metadata,
+        "status": memory.status_at(now).value,
+        "trust": memory.trust.value,
+        "valid_from": _instant(fact.valid_from),
+        "valid_to": _instant(fact.valid_to),
+        "recorded_at": _instant(memory.recorded_at),
+        "invalidated_at": _instant(memory.invalidated_at),
+        "updated_at": _instant(memory.updated_at),
+        "expires_at": _instant(fact.expires_at),
+        "version": memory.version,
+        "supersedes": list(memory.supersedes),
+        "superseded_by": memory.superseded_by,
+        "derived_from": list(memory.derived_from),
+        "source": _source(memory.source),
+        "review": None,
+        "index": {"state": memory.index_state.value, "at": _instant(memory.indexed_at or memory.updated_at)},
+        "schema": memory.schema,
+    }
+
+
+def recollection_answer(found: Recollection, now: datetime, took: float) -> dict[str, Any]:
+    """The answer to a recall; `took` in seconds."""
+    return {
+        "items": [_recalled(item, now) for item in found.items],
+        "degraded": found.degraded,
+        "reasons": list(found.reasons),
+        "considered": found.considered,
+        "took_ms": round(took * 1000),
+    }
+
+
+def erasure_answer(erasure: Erasure) -> dict[str, Any]:
+    """A receipt: what each store is known to hold, and until when a backup may."""
+    absent = {"state": "absent", "until": None}
+    elsewhere = {"state": "pending" if erasure.remaining else "absent", "until": None}
+    seen = _instant(erasure.proven_at)
+    return {
+        "id": erasure.id,
+        "state": "complete" if erasure.completed_at else "pending",
+        "selector": erasure.selector,
+        "reason": erasure.reason.value,
+        "requested_at": _instant(erasure.requested_at),
+        "completed_at": _instant(erasure.completed_at),
+        "matched": erasure.matched,
+        "erased": erasure.erased,
+        "tombstones": erasure.tombstones,
+        "cascade": [
+            {"id": gone.memory_id, "why": gone.why, "outcome": gone.outcome} for gone in erasure.cascade
+        ],
+        "stores": [
+            {"store": "ledger", **absent, "proof": f"removed by change {erasure.audit_seq}"},
+            {"store": "document", **elsewhere, "proof": seen and f"looked for and not there at {seen}"},
+            {"store": "index", **elsewhere, "proof": seen and f"reported not there at {seen}"},
+            {
+                "store": "backup",
+                "state": "retained",
+                "proof": "point-in-time recovery of the tables",
+                "until": _instant(erasure.requested_at + BACKUP),
+            },
+        ],
+        "audit_seq": erasure.audit_seq,
+        "digest": erasure.digest,
+    }
+
+
+def verification_answer(found: Verification) -> dict[str, Any]:
+    """What walking the audit chain found."""
+    return {
+        "ok": found.ok,
+        "complete": found.complete,
+        "next": found.next,
+        "length": found.length,
+        "head": {"seq": found.head.seq, "hash": found.head.hash},
+        "first_bad": found.first_bad,
+        "anchored": None,
+    }
+
+
+def key_answer(made: NewKey) -> dict[str, Any]:
+    """A key just made: the only time its secret is shown."""
+    key = made.key
+    return {
+        "id": key.id,
+        "name": key.name,
+        "kind": key.principal.kind.value,
+        "grants": [grant.to_json() for grant in key.principal.grants],
+        "created_at": _instant(key.created_at),
+        "expires_at": _instant(key.expires_at),
+        "secret": made.secret,
+    }
+
+
+def _recalled(item: Recalled, now: datetime) -> dict[str, Any]:
+    scores = item.scores
+    return {
+        "memory": memory_answer(item.memory, item.opened.scope.canonical, now),
+        "score": round(item.score, 6),
+        "scores": {
+            "semantic": None if scores.semantic is None else round(scores.semantic, 6),
+            "lexical": round(scores.lexical, 6),
+            "recency": round(scores.recency, 6),
+            "importance": round(scores.importance, 6),
+        },
+    }
+
+
+def _source(source: Source) -> dict[str, Any]:
+    return {
+        "channel": source.channel,
+        "actor": source.actor,
+        "run_id": source.run_id,
+        "message_seqs": list(source.message_seqs),
+        "quote": source.quote,
+        "model": source.model,
+        "import": None,
+    }
+
+
+def _instant(value: datetime | None) -> str | None:
+    return rfc3339(value) if value else None

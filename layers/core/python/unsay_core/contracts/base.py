@@ -1,0 +1,173 @@
+"""What every wire model shares: unknown fields are refused, and types are not bent."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from datetime import UTC, datetime
+from decimal import Decimal
+from typing import Annotated, Any
+
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, WithJsonSchema
+
+from unsay_core.contracts import exact_json
+from unsay_core.domain.errors import (
+    InvalidLimitError,
+    InvalidRequestError,
+    InvalidTimeError,
+    ReservedKeyError,
+    TooLargeError,
+)
+from unsay_core.domain.scope import Scope
+
+CONTENT_BYTES = 16_384
+DATA_BYTES = 32 * 1024
+METADATA_BYTES = 4 * 1024
+BODY_BYTES = 256 * 1024
+DEPTH = 32
+
+_RFC3339 = re.compile(r"\d{4}-\d{2}-\d{2}[Tt]\d{2}:\d{2}:\d{2}(\.\d{1,9})?([Zz]|[+-]\d{2}:\d{2})", re.ASCII)
+_METADATA_KEY = re.compile(r"[A-Za-z0-9_.-]{1,64}", re.ASCII)
+# Names that say who or where elsewhere; as a caller's metadata they would only ever mislead.
+_RESERVED = frozenset(
+    "id memory_id scope scope_id tenant tenant_id user user_id actor actor_id agent_id session_id run_id "
+    "text content live version status trust".split()
+)
+
+
+class Wire(BaseModel):
+    """A request or answer. Strict: `"1"` is not a number, and an unknown field is an error."""
+
+    model_config = ConfigDict(extra="forbid", strict=True, arbitrary_types_allowed=True)
+
+
+def parse_instant(value: object) -> datetime:
+    """An RFC 3339 time with an offset, in UTC; raises `InvalidTimeError`. Digits beyond micro are dropped."""
+    if not isinstance(value, str) or not _RFC3339.fullmatch(value):
+        raise InvalidTimeError("a time is written as RFC 3339 with an offset, such as 2026-05-01T09:30:00Z")
+    try:
+        return datetime.fromisoformat(value.upper()).astimezone(UTC)
+    except (ValueError, OverflowError):
+        raise InvalidTimeError("there is no such time") from None
+
+
+def parse_limit(value: object, most: int) -> int:
+    """A page size as given in a query string or a body; raises `InvalidLimitError`, never clamps."""
+    number = int(value) if isinstance(value, str) and re.fullmatch(r"[0-9]{1,9}", value) else value
+    if isinstance(number, bool) or not isinstance(number, int) or not 1 <= number <= most:
+        raise InvalidLimitError(f"limit is a whole number from 1 to {most}")
+    return number
+
+
+def parse_content(value: object) -> str:
+    """A memory's words, in NFC; raises `TooLargeError` over the limit."""
+    if not isinstance(value, str):
+        raise ValueError("content is a string")
+    text = unicodedata.normalize("NFC", value)
+    if not text.strip():
+        raise ValueError("content is empty")
+    if len(text.encode()) > CONTENT_BYTES:
+        raise TooLargeError(f"content is longer than {CONTENT_BYTES} bytes")
+    return text
+
+
+def parse_data(value: object) -> object:
+    """Any JSON within the limits."""
+    if len(exact_json.dumps(value).encode()) > DATA_BYTES:
+        raise TooLargeError(f"data is larger than {DATA_BYTES} bytes")
+    return value
+
+
+def parse_metadata(value: object) -> dict[str, Any]:
+    """Flat attributes; raises `ReservedKeyError` for a name of ours."""
+    if not isinstance(value, dict):
+        raise ValueError("metadata is an object")
+    if len(value) > 32:
+        raise ValueError("metadata has at most 32 keys")
+    for key, member in value.items():
+        _check_metadata_key(key)
+        _check_metadata_value(member)
+    if len(exact_json.dumps(value).encode()) > METADATA_BYTES:
+        raise TooLargeError(f"metadata is larger than {METADATA_BYTES} bytes")
+    return value
+
+
+def _check_metadata_key(key: str) -> None:
+    folded = key.casefold()
+    if key.startswith("_") or folded in _RESERVED or folded.startswith("x-amz-"):
+        raise ReservedKeyError("a metadata key is a name the service keeps for itself")
+    if not _METADATA_KEY.fullmatch(key):
+        raise ValueError("a metadata key is 1 to 64 letters, digits, dots, dashes and underscores")
+
+
+def _check_metadata_value(value: object) -> None:
+    if isinstance(value, list):
+        if len(value) > 20 or not all(isinstance(member, str) for member in value):
+            raise ValueError("a list in metadata has at most 20 strings")
+    elif not isinstance(value, str | bool | int | Decimal):
+        raise ValueError("a metadata value is a string, a number, a boolean or a list of strings")
+
+
+def parse_share(value: object) -> Decimal:
+    """A number from 0 to 1."""
+    if isinstance(value, bool) or not isinstance(value, int | Decimal) or not 0 <= value <= 1:
+        raise ValueError("a number from 0 to 1")
+    return Decimal(value)
+
+
+def parse_tags(value: object) -> tuple[str, ...]:
+    """Up to 32 tags of 1 to 64 characters, in NFC."""
+    if not isinstance(value, list) or len(value) > 32 or not all(isinstance(tag, str) for tag in value):
+        raise ValueError("tags is a list of at most 32 strings")
+    tags = tuple(dict.fromkeys(unicodedata.normalize("NFC", tag) for tag in value))
+    if not all(1 <= len(tag) <= 64 and tag.strip() for tag in tags):
+        raise ValueError("a tag has 1 to 64 characters")
+    return tags
+
+
+def _schema(**schema: Any) -> WithJsonSchema:
+    return WithJsonSchema(schema)
+
+
+ScopeField = Annotated[
+    Scope,
+    BeforeValidator(Scope.parse),
+    _schema(
+        anyOf=[
+            {"type": "string", "maxLength": 512, "examples": ["acme/users/alice"]},
+            {"type": "array", "items": {"type": "string"}, "minItems": 1, "maxItems": 8},
+        ]
+    ),
+]
+Instant = Annotated[datetime, BeforeValidator(parse_instant), _schema(type="string", format="date-time")]
+Content = Annotated[
+    str, BeforeValidator(parse_content), _schema(type="string", minLength=1, maxLength=CONTENT_BYTES)
+]
+Data = Annotated[Any, AfterValidator(parse_data), _schema(description="any JSON of at most 32 KiB")]
+Metadata = Annotated[
+    dict[str, Any], BeforeValidator(parse_metadata), _schema(type="object", maxProperties=32)
+]
+Share = Annotated[Decimal, BeforeValidator(parse_share), _schema(type="number", minimum=0, maximum=1)]
+Tags = Annotated[
+    tuple[str, ...],
+    BeforeValidator(parse_tags),
+    _schema(type="array", items={"type": "string", "minLength": 1, "maxLength": 64}, maxItems=32),
+]
+SlotKey = Annotated[str, Field(pattern=r"^[a-z0-9_.-]{1,64}$")]
+MemoryId = Annotated[str, Field(pattern=r"^mem_[0-9a-hjkmnp-tv-z]{26}$")]
+RunId = Annotated[str, Field(pattern=r"^[A-Za-z0-9_.:-]{1,128}$")]
+Note = Annotated[str, Field(min_length=1, max_length=500)]
+
+
+def page_size(most: int) -> Any:
+    """The type of a `limit` up to `most`."""
+    return Annotated[
+        int,
+        BeforeValidator(lambda value: parse_limit(value, most)),
+        _schema(type="integer", minimum=1, maximum=most),
+    ]
+
+
+def refuse(path: str, message: str) -> InvalidRequestError:
+    """The error of one field that only several fields together show."""
+    return InvalidRequestError.at(path, message)

@@ -1,0 +1,96 @@
+"""The OpenAPI document, made from the table of operations and the models the handlers use."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from pydantic.json_schema import models_json_schema
+
+from unsay_core.contracts.operations import OPERATIONS, Operation
+from unsay_core.contracts.schemas import Problem
+
+_REFUSALS = {
+    "400": "The request is not valid.",
+    "403": "The caller's grants do not allow this.",
+    "404": "There is no such thing in this scope.",
+    "409": "Its status, or a tombstone, does not allow this.",
+    "410": "It was forgotten.",
+    "412": "It has changed since it was read.",
+    "413": "A part of the request is over its limit.",
+    "422": "A credential, or an Idempotency-Key used with another body.",
+    "428": "If-Match is missing.",
+    "503": "Try again after Retry-After seconds.",
+}
+
+
+def document() -> dict[str, Any]:
+    """The API as an OpenAPI 3.1 document."""
+    models = {m for op in OPERATIONS for m in (op.body, op.query, op.answer) if m} | {Problem}
+    ordered = sorted(models, key=lambda model: model.__name__)
+    refs, schemas = models_json_schema(
+        [(model, "validation") for model in ordered], ref_template="#/components/schemas/{model}"
+    )
+    named = {model: refs[model, "validation"] for model in ordered}
+    paths: dict[str, Any] = {}
+    for operation in OPERATIONS:
+        paths.setdefault(operation.path, {})[operation.method.lower()] = _operation(operation, named, schemas)
+    return {
+        "openapi": "3.1.0",
+        "info": {
+            "title": "unsay",
+            "version": "1",
+            "description": "Agent memory you own, and can take back.",
+            "license": {"name": "Apache-2.0", "identifier": "Apache-2.0"},
+        },
+        "paths": paths,
+        "components": {
+            "schemas": schemas["$defs"],
+            "securitySchemes": {"key": {"type": "http", "scheme": "bearer"}},
+        },
+        "security": [{"key": []}],
+    }
+
+
+def _operation(operation: Operation, named: dict[Any, Any], schemas: dict[str, Any]) -> dict[str, Any]:
+    described: dict[str, Any] = {
+        "operationId": operation.name,
+        "summary": operation.summary,
+        "parameters": _parameters(operation, named, schemas),
+        "responses": _responses(operation, named),
+    }
+    if operation.body:
+        content = {"application/json": {"schema": named[operation.body]}}
+        described["requestBody"] = {"required": True, "content": content}
+    if operation.is_public:
+        described["security"] = []
+    else:
+        described["x-action"] = operation.action
+    return described
+
+
+def _parameters(operation: Operation, named: dict[Any, Any], schemas: dict[str, Any]) -> list[Any]:
+    names = re.findall(r"{(\w+)}", operation.path)
+    found = [{"name": name, "in": "path", "required": True, "schema": {"type": "string"}} for name in names]
+    if operation.query:
+        model = schemas["$defs"][named[operation.query]["$ref"].rpartition("/")[2]]
+        required = model.get("required", [])
+        found += [
+            {"name": name, "in": "query", "required": name in required, "schema": schema}
+            for name, schema in model["properties"].items()
+        ]
+    found += [
+        {"name": name, "in": "header", "required": False, "schema": {"type": "string"}}
+        for name in operation.headers
+    ]
+    return found
+
+
+def _responses(operation: Operation, named: dict[Any, Any]) -> dict[str, Any]:
+    answer = {"description": "Done.", "content": {"application/json": {"schema": named[operation.answer]}}}
+    if operation.is_public:
+        return {str(operation.status): answer}
+    problem = {"application/problem+json": {"schema": named[Problem]}}
+    refusals = {code: {"description": text, "content": problem} for code, text in _REFUSALS.items()}
+    again = {"200": answer} if operation.name == "remember" else {}
+    return {str(operation.status): answer, **again, **refusals}

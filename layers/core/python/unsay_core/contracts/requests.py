@@ -1,0 +1,195 @@
+"""What callers send: bodies and query strings, field by field as the API documents them."""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+from decimal import Decimal
+from typing import Annotated, Any, Literal
+
+from pydantic import BeforeValidator, Field, WithJsonSchema, model_validator
+
+from unsay_core.contracts.base import (
+    Content,
+    Data,
+    Instant,
+    MemoryId,
+    Metadata,
+    Note,
+    RunId,
+    ScopeField,
+    Share,
+    SlotKey,
+    Tags,
+    Wire,
+    page_size,
+    refuse,
+)
+from unsay_core.domain.errors import InvalidRequestError
+from unsay_core.domain.memory import Because, Kind, Reason, Status, Trust
+from unsay_core.domain.scope import Action, Grant, PrincipalKind
+
+MAX_SEQ = 2**53 - 1
+
+
+def _member(enum: Any) -> Any:
+    """A string that names a member of an enum: JSON has no enums of its own.
+
+    The message lists what is allowed and never repeats what was sent.
+    """
+    members = {str(member): member for member in enum}
+
+    def parse(value: object) -> object:
+        if not isinstance(value, str) or value not in members:
+            raise ValueError(f"one of {', '.join(members)}")
+        return members[value]
+
+    return BeforeValidator(parse)
+
+
+KindField = Annotated[Kind, _member(Kind)]
+StatusField = Annotated[Status, _member(Status)]
+TrustField = Annotated[Trust, _member(Trust)]
+ReasonField = Annotated[Reason, _member(Reason)]
+BecauseField = Annotated[Because, _member(Because)]
+PrincipalKindField = Annotated[PrincipalKind, _member(PrincipalKind)]
+
+
+class SourceIn(Wire):
+    """What the caller says of a memory's origin; the run and its messages need not be stored here."""
+
+    run_id: RunId | None = None
+    message_seqs: Annotated[list[Annotated[int, Field(ge=0, le=MAX_SEQ)]], Field(max_length=50)] = Field(
+        default_factory=list
+    )
+    quote: Annotated[str, Field(min_length=1, max_length=2_000)] | None = None
+
+
+class FactIn(Wire):
+    """The parts of a fact that remember and correct share."""
+
+    content: Content
+    kind: KindField = Kind.SEMANTIC
+    key: SlotKey | None = None
+    tags: Tags = ()
+    importance: Share = Decimal("0.5")
+    data: Data = None
+    metadata: Metadata = Field(default_factory=dict)
+    valid_from: Instant | None = None
+    valid_to: Instant | None = None
+    expires_at: Instant | None = None
+    ttl_seconds: Annotated[int, Field(ge=1, le=10 * 366 * 86_400)] | None = None
+
+    @model_validator(mode="after")
+    def _consistent(self) -> FactIn:
+        if self.valid_from and self.valid_to and self.valid_from >= self.valid_to:
+            raise refuse("valid_to", "valid_from is not before valid_to")
+        if self.expires_at and self.ttl_seconds:
+            raise refuse("ttl_seconds", "expires_at and ttl_seconds say the same thing; send one")
+        return self
+
+    def expiry(self, now: datetime) -> datetime | None:
+        """The instant of expiry, if any."""
+        return now + timedelta(seconds=self.ttl_seconds) if self.ttl_seconds else self.expires_at
+
+
+class RememberIn(FactIn):
+    """`POST /v1/memories`."""
+
+    scope: ScopeField
+    derived_from: Annotated[list[MemoryId], Field(max_length=50)] = Field(default_factory=list)
+    source: SourceIn = Field(default_factory=SourceIn)
+
+
+class CorrectIn(FactIn):
+    """`POST /v1/memories/{id}/correct`; a field that is absent is taken over from the old memory."""
+
+    because: BecauseField
+    quote: Annotated[str, Field(min_length=1, max_length=2_000)] | None = None
+    note: Note | None = None
+
+
+class RecallIn(Wire):
+    """`POST /v1/recall`."""
+
+    scope: ScopeField | None = None
+    scopes: Annotated[list[ScopeField], Field(min_length=1, max_length=8)] | None = None
+    query: Annotated[str, Field(max_length=2_000)]
+    limit: page_size(50) = 5  # type: ignore[valid-type]
+    kinds: Annotated[list[KindField], Field(min_length=1, max_length=4)] | None = None
+    tags: Tags = ()
+    min_trust: TrustField | None = None
+    min_score: Share | None = None
+    include: Annotated[list[Literal["candidate", "disputed"]], Field(max_length=2)] = Field(
+        default_factory=list
+    )
+    valid_at: Instant | None = None
+    deadline_ms: Annotated[int, Field(ge=50, le=10_000)] = 3_000
+
+    @model_validator(mode="after")
+    def _one_way_to_say_where(self) -> RecallIn:
+        if (self.scope is None) == (self.scopes is None):
+            raise refuse("scope", "send scope, or scopes with 1 to 8 of them")
+        return self
+
+
+class ScopeQuery(Wire):
+    """The query string of a call on one thing in a scope."""
+
+    scope: ScopeField
+
+
+class ForgetQuery(ScopeQuery):
+    """`DELETE /v1/memories/{id}`."""
+
+    reason: ReasonField
+    tombstone: Literal["value", "id"] = "value"
+
+
+class ListQuery(ScopeQuery):
+    """`GET /v1/memories`."""
+
+    limit: page_size(100) = 20  # type: ignore[valid-type]
+    cursor: Annotated[str, Field(max_length=1_024)] | None = None
+    order: Literal["asc", "desc"] = "desc"
+    status: StatusField = Status.ACTIVE
+    kind: KindField | None = None
+    tag: Annotated[str, Field(max_length=64)] | None = None
+    key: SlotKey | None = None
+    trust: TrustField | None = None
+    run_id: RunId | None = None
+    valid_at: Instant | None = None
+
+
+def _positive(value: object) -> object:
+    if isinstance(value, str) and value.isascii() and value.isdigit() and len(value) <= 12 and int(value):
+        return int(value)
+    raise InvalidRequestError.at("from", "from is a whole number from 1")
+
+
+class VerifyQuery(ScopeQuery):
+    """`GET /v1/audit/verify`."""
+
+    start: Annotated[int, BeforeValidator(_positive), Field(alias="from")] = 1
+
+
+_GRANT = {
+    "type": "object",
+    "properties": {
+        "scope": {"type": "string", "examples": ["acme/users/alice", "acme/*", "*"]},
+        "actions": {"type": "array", "items": {"enum": [str(action) for action in Action]}, "minItems": 1},
+    },
+    "required": ["scope", "actions"],
+    "additionalProperties": False,
+}
+
+
+class KeyIn(Wire):
+    """`POST /v1/keys`."""
+
+    name: Annotated[str, Field(min_length=1, max_length=128)]
+    kind: PrincipalKindField
+    grants: Annotated[
+        list[Annotated[Grant, BeforeValidator(Grant.from_json), WithJsonSchema(_GRANT)]],
+        Field(min_length=1, max_length=50),
+    ]
+    expires_at: Instant | None = None

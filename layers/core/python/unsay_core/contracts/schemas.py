@@ -1,0 +1,208 @@
+"""The shapes of the answers, for the OpenAPI document and for clients."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from unsay_core.domain.memory import Kind, Reason, Status, Trust
+
+
+class Answer(BaseModel):
+    """An answer of the service. Clients ignore what they do not know."""
+
+    model_config = ConfigDict(extra="ignore")
+
+
+class SourceOut(Answer):
+    """Where a memory came from."""
+
+    channel: str
+    actor: str
+    run_id: str | None
+    message_seqs: list[int]
+    quote: str | None
+    model: str | None
+    import_: dict[str, Any] | None = Field(alias="import")
+
+
+class IndexOut(Answer):
+    """Whether the knowledge base is known to hold the current version."""
+
+    state: Literal["pending", "indexed", "failed"]
+    at: datetime
+
+
+class MemoryOut(Answer):
+    """A memory."""
+
+    id: str
+    scope: str
+    kind: Kind
+    content: str
+    key: str | None
+    path: list[str]
+    tags: list[str]
+    importance: float
+    data: Any
+    metadata: dict[str, Any]
+    status: Status
+    trust: Trust
+    valid_from: datetime | None
+    valid_to: datetime | None
+    recorded_at: datetime
+    invalidated_at: datetime | None
+    updated_at: datetime
+    expires_at: datetime | None
+    version: int
+    supersedes: list[str]
+    superseded_by: str | None
+    derived_from: list[str]
+    source: SourceOut
+    review: dict[str, Any] | None
+    index: IndexOut
+    schema_: int = Field(alias="schema")
+    deduplicated: bool = False
+
+
+class ListOut(Answer):
+    """A page of memories; `next_cursor` is null at the end."""
+
+    items: list[MemoryOut]
+    next_cursor: str | None
+
+
+class ScoresOut(Answer):
+    """The parts of a score; `semantic` is null while the index does not hold the memory."""
+
+    semantic: float | None
+    lexical: float
+    recency: float
+    importance: float
+
+
+class RecalledOut(Answer):
+    """One memory that answers a query, and how well."""
+
+    memory: MemoryOut
+    score: float
+    scores: ScoresOut
+
+
+class RecallOut(Answer):
+    """What was found, and why it may be less than there is."""
+
+    items: list[RecalledOut]
+    degraded: bool
+    reasons: list[str]
+    considered: int
+    took_ms: int
+
+
+class CascadeOut(Answer):
+    """A memory that went along with the one asked for."""
+
+    id: str
+    why: str
+    outcome: str
+
+
+class StoreOut(Answer):
+    """What one store is known to hold of what was forgotten."""
+
+    store: str
+    state: Literal["absent", "pending", "retained"]
+    proof: str | None
+    until: datetime | None
+
+
+class ErasureOut(Answer):
+    """The receipt of a forget."""
+
+    id: str
+    state: Literal["pending", "complete", "failed"]
+    selector: dict[str, Any]
+    reason: Reason
+    requested_at: datetime
+    completed_at: datetime | None
+    matched: int
+    erased: int
+    tombstones: int
+    cascade: list[CascadeOut]
+    stores: list[StoreOut]
+    audit_seq: int
+    digest: str
+
+
+class HeadOut(Answer):
+    """The end of an audit chain."""
+
+    seq: int
+    hash: str
+
+
+class AnchorOut(Answer):
+    """Where a head of the chain was put out of reach of the service."""
+
+    seq: int
+    at: datetime
+    location: str
+
+
+class VerifyOut(Answer):
+    """What walking the audit chain found; `next` is where to go on when it is not complete."""
+
+    ok: bool
+    complete: bool
+    next: int | None
+    length: int
+    head: HeadOut
+    first_bad: int | None
+    anchored: AnchorOut | None
+
+
+class GrantOut(Answer):
+    """Some actions in some scopes."""
+
+    scope: str
+    actions: list[str]
+
+
+class KeyOut(Answer):
+    """An API key just made; `secret` is shown this once."""
+
+    id: str
+    name: str
+    kind: Literal["agent", "human"]
+    grants: list[GrantOut]
+    created_at: datetime
+    expires_at: datetime | None
+    secret: str
+
+
+class HealthOut(Answer):
+    """`ok`, or which part is degraded."""
+
+    status: Literal["ok", "degraded"]
+    degraded: list[str]
+
+
+class FieldProblem(Answer):
+    """One thing wrong with one field."""
+
+    path: str
+    message: str
+
+
+class Problem(Answer):
+    """A refusal (RFC 9457)."""
+
+    type: str
+    title: str
+    status: int
+    detail: str
+    code: str
+    request_id: str
+    errors: list[FieldProblem] = Field(default_factory=list)

@@ -1,0 +1,1 @@
+"""What memories are and what may happen to them: pure, standard library only."""

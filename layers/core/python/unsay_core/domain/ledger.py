@@ -1,0 +1,314 @@
+"""What the ledger of one scope holds besides memories, and how a change to it is stated.
+
+A change is all or nothing. Each part of it says what it expects to find, so that two writers that
+decided on the same state cannot both be right.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+from enum import StrEnum
+from typing import Any, Generic, TypeAlias, TypeVar
+
+from unsay_core.domain.audit import GENESIS, AuditEntry
+from unsay_core.domain.memory import Fact, Memory, Reason
+from unsay_core.domain.timeline import Interval
+
+
+class Area(StrEnum):
+    """One area of a scope's partition; the value is the letter in its key."""
+
+    HEAD = "H"
+    MEMORY = "M"
+    VERSION = "V"
+    DUPLICATE = "D"
+    SLOT = "K"
+    PENDING = "P"
+    OUTCOME = "I"
+    ERASURE = "E"
+    TOMBSTONE = "T"
+    AUDIT = "A"
+
+
+E_co = TypeVar("E_co", covariant=True)
+
+
+@dataclass(frozen=True, slots=True)
+class Ref(Generic[E_co]):
+    """Where an entry of type `E_co` lies in its scope."""
+
+    area: Area
+    id: str
+
+
+@dataclass(frozen=True, slots=True)
+class Head:
+    """The end of a scope's audit chain; every change moves it, which puts changes in one order."""
+
+    seq: int = 0
+    hash: str = GENESIS
+    epoch: int = 0
+    memories: int = 0
+    schema: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Version:
+    """A version of a memory that another has replaced."""
+
+    memory: Memory
+
+
+@dataclass(frozen=True, slots=True)
+class Duplicate:
+    """The active memory that says exactly this."""
+
+    digest: str
+    memory_id: str
+
+
+@dataclass(frozen=True, slots=True)
+class Occupant:
+    """One memory in a slot and when it holds there."""
+
+    memory_id: str
+    validity: Interval
+
+
+@dataclass(frozen=True, slots=True)
+class Slot:
+    """The active memories under one key: at most one at each valid time."""
+
+    key: str
+    revision: int
+    occupants: tuple[Occupant, ...]
+
+
+class Work(StrEnum):
+    """What the projections have to do with a memory."""
+
+    PUT = "put"
+    DELETE = "delete"
+
+
+@dataclass(frozen=True, slots=True)
+class Pending:
+    """Work that documents and index still owe; `seq` is the change that asked for it.
+
+    Carries what recall ranks by, so that what was just written is found while the index lags.
+    """
+
+    memory_id: str
+    seq: int
+    work: Work
+    fact: Fact | None = None
+    erasure_id: str | None = None
+    submitted: bool = False  # the knowledge base has been told
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What a request with an idempotency key led to, kept for a day in the change's own transaction.
+
+    `ttl` is epoch seconds. It is checked when read: the table's own expiry runs late.
+    """
+
+    id: str
+    request_digest: str
+    status: int
+    memory_id: str
+    version: int
+    ttl: int
+
+
+class TombstoneKind(StrEnum):
+    """What must not come back: one id, or one value."""
+
+    ID = "id"
+    VALUE = "value"
+
+
+@dataclass(frozen=True, slots=True)
+class Tombstone:
+    """A refusal to believe again; holds a keyed digest, never text."""
+
+    digest: str
+    kind: TombstoneKind
+    at: datetime
+    actor: str
+    reason: Reason
+    erasure_id: str | None = None
+    lifted: bool = False
+    schema: int = 1
+
+
+class StoreState(StrEnum):
+    """Whether a store is known to hold nothing of what was forgotten."""
+
+    ABSENT = "absent"
+    PENDING = "pending"
+
+
+@dataclass(frozen=True, slots=True)
+class Cascaded:
+    """A memory that went along with the one asked for, and why."""
+
+    memory_id: str
+    why: str
+    outcome: str = "erased"
+
+
+@dataclass(frozen=True, slots=True)
+class Erasure:
+    """The receipt of a forget; `remaining` are the memories a projection may still hold."""
+
+    id: str
+    selector: dict[str, Any]
+    reason: Reason
+    requested_at: datetime
+    actor: str
+    matched: int = 0
+    erased: int = 0
+    tombstones: int = 0
+    audit_seq: int = 0
+    digest: str = ""
+    cascade: tuple[Cascaded, ...] = ()
+    remaining: tuple[str, ...] = ()
+    proven_at: datetime | None = None
+    revision: int = 0
+    schema: int = 1
+
+    @property
+    def completed_at(self) -> datetime | None:
+        """When the last store was proven empty."""
+        return None if self.remaining else self.proven_at
+
+
+Entry: TypeAlias = (
+    Head | Memory | Version | Duplicate | Slot | Pending | Outcome | Tombstone | Erasure | AuditEntry
+)
+
+HEAD: Ref[Head] = Ref(Area.HEAD, "HEAD")
+
+
+def memory_ref(memory_id: str) -> Ref[Memory]:
+    """A memory's current version."""
+    return Ref(Area.MEMORY, memory_id)
+
+
+def version_ref(memory_id: str, version: int) -> Ref[Version]:
+    """A replaced version; the number is padded so that versions sort."""
+    return Ref(Area.VERSION, f"{memory_id}#{version:06d}")
+
+
+def duplicate_ref(digest: str) -> Ref[Duplicate]:
+    """The memory that says exactly this."""
+    return Ref(Area.DUPLICATE, digest)
+
+
+def slot_ref(key: str) -> Ref[Slot]:
+    """The slot of a key."""
+    return Ref(Area.SLOT, key)
+
+
+def pending_ref(memory_id: str) -> Ref[Pending]:
+    """The work owed for a memory."""
+    return Ref(Area.PENDING, memory_id)
+
+
+def outcome_ref(outcome_id: str) -> Ref[Outcome]:
+    """The outcome of a request with an idempotency key."""
+    return Ref(Area.OUTCOME, outcome_id)
+
+
+def erasure_ref(erasure_id: str) -> Ref[Erasure]:
+    """A receipt."""
+    return Ref(Area.ERASURE, erasure_id)
+
+
+def value_tombstone_ref(digest: str) -> Ref[Tombstone]:
+    """The tombstone of a value, by its keyed digest."""
+    return Ref(Area.TOMBSTONE, f"value:{digest}")
+
+
+def id_tombstone_ref(memory_id: str) -> Ref[Tombstone]:
+    """The tombstone of an id."""
+    return Ref(Area.TOMBSTONE, f"id:{memory_id}")
+
+
+def audit_ref(seq: int) -> Ref[AuditEntry]:
+    """An audit entry; twelve digits, so that entries sort."""
+    return Ref(Area.AUDIT, f"{seq:012d}")
+
+
+def ref_of(entry: Entry) -> Ref[Entry]:  # noqa: C901 - one line per type of entry
+    """Where an entry lies."""
+    match entry:
+        case Head():
+            return HEAD
+        case Memory(id=memory_id):
+            return memory_ref(memory_id)
+        case Version(memory=memory):
+            return version_ref(memory.id, memory.version)
+        case Duplicate(digest=digest):
+            return duplicate_ref(digest)
+        case Slot(key=key):
+            return slot_ref(key)
+        case Pending(memory_id=memory_id):
+            return pending_ref(memory_id)
+        case Outcome(id=outcome_id):
+            return outcome_ref(outcome_id)
+        case Tombstone(kind=TombstoneKind.VALUE, digest=digest):
+            return value_tombstone_ref(digest)
+        case Tombstone(digest=memory_id):
+            return id_tombstone_ref(memory_id)
+        case Erasure(id=erasure_id):
+            return erasure_ref(erasure_id)
+        case AuditEntry(seq=seq):
+            return audit_ref(seq)
+
+
+@dataclass(frozen=True, slots=True)
+class Absent:
+    """Expects nothing there."""
+
+
+@dataclass(frozen=True, slots=True)
+class Anything:
+    """Expects nothing in particular."""
+
+
+@dataclass(frozen=True, slots=True)
+class Holds:
+    """Expects an entry whose whole-number field has this value: a version, a sequence, a revision."""
+
+    field: str
+    value: int
+
+
+Expectation: TypeAlias = Absent | Anything | Holds
+
+
+@dataclass(frozen=True, slots=True)
+class Put:
+    """Write an entry whole."""
+
+    entry: Entry
+    expect: Expectation = Anything()
+
+    @property
+    def ref(self) -> Ref[Entry]:
+        """Where it goes."""
+        return ref_of(self.entry)
+
+
+@dataclass(frozen=True, slots=True)
+class Delete:
+    """Remove an entry."""
+
+    ref: Ref[Entry]
+    expect: Expectation = Anything()
+
+
+Change: TypeAlias = tuple[Put | Delete, ...]

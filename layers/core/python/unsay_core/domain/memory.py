@@ -1,0 +1,165 @@
+"""A memory: what is held to be true, since when, and on whose word."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from decimal import Decimal
+from enum import StrEnum
+from typing import Any
+
+from unsay_core.domain.timeline import Interval
+
+SCHEMA = 1
+
+
+class Kind(StrEnum):
+    """What sort of thing is remembered."""
+
+    SEMANTIC = "semantic"
+    EPISODIC = "episodic"
+    PROCEDURAL = "procedural"
+
+
+class Status(StrEnum):
+    """Where a memory stands; only `active` is recalled."""
+
+    ACTIVE = "active"
+    CANDIDATE = "candidate"
+    SUPERSEDED = "superseded"
+    RETRACTED = "retracted"
+    REJECTED = "rejected"
+    EXPIRED = "expired"
+
+
+class Trust(StrEnum):
+    """How far a memory is vouched for; the write path assigns it, a payload cannot."""
+
+    DISPUTED = "disputed"
+    INFERRED = "inferred"
+    ASSERTED = "asserted"
+    VERIFIED = "verified"
+
+    @property
+    def rank(self) -> int:
+        """Order of confidence, lowest first."""
+        return list(Trust).index(self)
+
+
+class IndexState(StrEnum):
+    """Whether the knowledge base is known to hold the current version."""
+
+    PENDING = "pending"
+    INDEXED = "indexed"
+    FAILED = "failed"
+
+
+class Because(StrEnum):
+    """Why a memory is corrected: the world changed, or it never held."""
+
+    CHANGED = "changed"
+    WRONG = "wrong"
+
+
+class Reason(StrEnum):
+    """Why something is taken away."""
+
+    USER_REQUEST = "user_request"
+    INCORRECT = "incorrect"
+    OUTDATED = "outdated"
+    DUPLICATE = "duplicate"
+    CONSENT_WITHDRAWN = "consent_withdrawn"
+    POLICY = "policy"
+    SECURITY = "security"
+    TEST = "test"
+    OTHER = "other"
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """Where a memory came from; `actor` is the authenticated principal."""
+
+    channel: str
+    actor: str
+    run_id: str | None = None
+    message_seqs: tuple[int, ...] = ()
+    quote: str | None = None
+    model: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Fact:
+    """What a caller states: the part of a memory that a correction may replace."""
+
+    content: str
+    kind: Kind = Kind.SEMANTIC
+    key: str | None = None
+    tags: tuple[str, ...] = ()
+    importance: Decimal = Decimal("0.5")
+    data: Any = None
+    metadata: dict[str, Any] = field(default_factory=dict)
+    valid_from: datetime | None = None
+    valid_to: datetime | None = None
+    expires_at: datetime | None = None
+
+    @property
+    def validity(self) -> Interval:
+        """When the fact is true in the world."""
+        return Interval(self.valid_from, self.valid_to)
+
+
+@dataclass(frozen=True, slots=True)
+class Memory:
+    """One version of one memory, as the ledger keeps it.
+
+    `nonce` keys the content commitment in the audit log and is erased with the text, so that a digest
+    of a forgotten fact cannot be guessed. The scope is not a field: the partition it lies in says it.
+    """
+
+    id: str
+    fact: Fact
+    source: Source
+    trust: Trust
+    recorded_at: datetime
+    updated_at: datetime
+    nonce: str
+    status: Status = Status.ACTIVE
+    invalidated_at: datetime | None = None
+    version: int = 1
+    supersedes: tuple[str, ...] = ()
+    superseded_by: str | None = None
+    superseded_because: Because | None = None
+    derived_from: tuple[str, ...] = ()
+    index_state: IndexState = IndexState.PENDING
+    indexed_at: datetime | None = None
+    schema: int = SCHEMA
+
+    def status_at(self, now: datetime) -> Status:
+        """The status a reader sees: what has expired is gone at that instant, swept or not."""
+        expires_at = self.fact.expires_at
+        if self.status is Status.ACTIVE and expires_at is not None and expires_at <= now:
+            return Status.EXPIRED
+        return self.status
+
+    def superseded(self, *, by: Memory, because: Because, at: datetime) -> Memory:
+        """The next version of this memory: replaced by another and no longer believed.
+
+        What changed stops holding when its successor starts; what was wrong keeps the interval it was
+        recorded with, and `superseded_because` says that it never held.
+        """
+        return replace(
+            self,
+            fact=self._ended(by.fact.valid_from or at) if because is Because.CHANGED else self.fact,
+            status=Status.SUPERSEDED,
+            superseded_by=by.id,
+            superseded_because=because,
+            invalidated_at=at,
+            updated_at=at,
+            version=self.version + 1,
+            index_state=IndexState.PENDING,
+            indexed_at=None,
+        )
+
+    def _ended(self, instant: datetime) -> Fact:
+        ended = self.fact.validity.ended_by(instant)
+        return replace(self.fact, valid_to=self.fact.valid_from if ended.is_empty else ended.end)

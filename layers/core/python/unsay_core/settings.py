@@ -1,0 +1,87 @@
+"""The environment of a λ as one frozen value; a missing name fails at cold start, loudly.
+
+The names stand here once: the infrastructure writes them, the handlers read them.
+"""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass, fields
+from typing import TYPE_CHECKING, Self
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+PREFIX = "UNSAY_"
+
+
+class MissingSettingError(RuntimeError):
+    """A required environment variable is absent or empty."""
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """What every λ is told; the variable of a field is `UNSAY_` and its name in capitals."""
+
+    @classmethod
+    def from_environment(cls, environ: Mapping[str, str] = os.environ) -> Self:
+        """Read the settings of one λ. Raises `MissingSettingError` naming every absent variable."""
+        names = variables(cls)
+        missing = sorted(name for name in names.values() if not environ.get(name))
+        if missing:
+            raise MissingSettingError(f"missing environment variables: {', '.join(missing)}")
+        return cls(**{field: environ[name] for field, name in names.items()})
+
+
+def variables(settings: type[Settings]) -> dict[str, str]:
+    """Field name → environment variable, for the infrastructure to fill."""
+    return {field.name: PREFIX + field.name.upper() for field in fields(settings)}
+
+
+@dataclass(frozen=True, slots=True)
+class ApiSettings(Settings):
+    """The api λ: it may open scopes and read the pepper, nothing else."""
+
+    ledger_table: str
+    record_table: str
+    access_table: str
+    documents_bucket: str
+    knowledge_base_id: str
+    data_source_id: str
+    reader_role_arn: str
+    writer_role_arn: str
+    eraser_role_arn: str
+    access_role_arn: str
+    pepper_secret_arn: str
+
+
+@dataclass(frozen=True, slots=True)
+class AuthorizerSettings(Settings):
+    """The authorizer λ: it reads keys, under its own role."""
+
+    access_table: str
+    pepper_secret_arn: str
+
+
+@dataclass(frozen=True, slots=True)
+class ProjectSettings(Settings):
+    """The project λ: ledger changes become documents, index work and domain events."""
+
+    ledger_table: str
+    record_table: str
+    documents_bucket: str
+    index_queue_url: str
+    event_bus_name: str
+    projector_role_arn: str
+
+
+@dataclass(frozen=True, slots=True)
+class IndexSettings(Settings):
+    """The index λ: it alone writes to the knowledge base."""
+
+    ledger_table: str
+    record_table: str
+    documents_bucket: str
+    knowledge_base_id: str
+    data_source_id: str
+    projector_role_arn: str
