@@ -1,7 +1,6 @@
 """Requests and answers in the shape of AWS's JSON services."""
 
 import base64
-import binascii
 import json
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any, TypeAlias
@@ -78,6 +77,6 @@ def _seal_token(key: str) -> str:
 
 def _open_token(token: str) -> str:
     try:
-        return base64.urlsafe_b64decode(token.encode()).decode()
-    except (ValueError, binascii.Error) as error:
+        return base64.b64decode(token, altchars=b"-_", validate=True).decode()
+    except ValueError as error:  # Neither base64 nor UTF-8.
         raise invalid("Invalid nextToken.") from error

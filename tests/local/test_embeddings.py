@@ -1,0 +1,117 @@
+"""The local embedding model, its tokenizer, and Titan's API around it."""
+
+import json
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from botocore.exceptions import ClientError
+
+from local import embeddings
+from tests.local.kb_cloud import Cloud
+
+pytest_plugins = ["tests.local.kb_fixtures"]
+
+TITAN = "amazon.titan-embed-text-v2:0"
+NEAR_PAIRS = [
+    ("the cat sat on the mat", "a kitten rested on the rug"),
+    ("Alice likes green tea in the morning", "what does alice drink"),
+    ("Bob moved to Berlin last year", "where does bob live"),
+    ("She is allergic to peanuts", "foods that could harm her"),
+]
+
+
+def cosine(one: np.ndarray, other: np.ndarray) -> float:
+    return float(one @ other / np.linalg.norm(one) / np.linalg.norm(other))
+
+
+@pytest.mark.parametrize("dimension", [256, 512, 1024])
+def test_each_text_is_nearest_to_the_one_that_means_the_same(dimension: int) -> None:
+    left = embeddings.embed([one for one, _ in NEAR_PAIRS], dimension)
+    right = embeddings.embed([other for _, other in NEAR_PAIRS], dimension)
+    for number, vector in enumerate(left):
+        scores = [cosine(vector, other) for other in right]
+        assert scores.index(max(scores)) == number
+        assert max(scores) > sorted(scores)[-2] + 0.1
+
+
+def test_vectors_have_the_length_and_norm_asked_for() -> None:
+    (vector,) = embeddings.embed(["a text"], 512)
+    assert vector.shape == (512,)
+    assert np.linalg.norm(vector) == pytest.approx(1, abs=1e-5)
+    (raw,) = embeddings.embed(["a text"], 512, normalize=False)
+    assert np.linalg.norm(raw) != pytest.approx(1, abs=0.05)
+    assert cosine(raw, vector) == pytest.approx(1, abs=1e-5)
+
+
+def test_a_text_has_the_same_vector_alone_and_in_a_batch() -> None:
+    texts = [f"sentence number {number} of a batch" + " and more" * number for number in range(20)]
+    together = embeddings.encoder().encode(texts)
+    fresh = embeddings.Encoder(embeddings.encoder()._session, embeddings.encoder().tokenizer)
+    for text, vector in zip(texts, together, strict=True):
+        assert cosine(fresh.encode([text])[0], vector) > 0.99
+
+
+def test_the_tokenizer_gives_berts_ids() -> None:
+    encode = embeddings.encoder().tokenizer.encode
+    assert encode("hello world", 256) == [101, 7592, 2088, 102]
+    assert encode("Unaffable, HÉLLO!", 256) == [101, 14477, 20961, 3468, 1010, 7592, 999, 102]
+    assert encode("x" * 101, 256) == [101, 100, 102]
+    assert encode("one two three four", 4) == [101, 2028, 2048, 102]
+    assert encode("\u0000\u200b \t", 256) == [101, 102]
+
+
+def test_a_file_with_another_hash_is_refused(tmp_path: Path) -> None:
+    other = tmp_path / "model.onnx"
+    other.write_bytes(b"not the model")
+    with pytest.raises(embeddings.PinnedFileError, match="refusing"):
+        embeddings.verified(other, embeddings.MODEL_SHA256)
+
+
+def test_batches_run_at_fifty_texts_a_second_and_repeats_cost_nothing() -> None:
+    texts = [f"Alice number {number} works at a bank in Oslo and likes tea" for number in range(100)]
+    embeddings.encoder()
+    started = time.perf_counter()
+    first = embeddings.embed(texts, 1024)
+    took = time.perf_counter() - started
+    again = time.perf_counter()
+    second = embeddings.embed(texts, 1024)
+    assert len(texts) / took >= 50
+    assert time.perf_counter() - again < took / 5
+    assert all(np.array_equal(one, other) for one, other in zip(first, second, strict=True))
+
+
+def invoke(cloud: Cloud, model: str = TITAN, **request: Any) -> Any:
+    answer = cloud.client("bedrock-runtime").invoke_model(modelId=model, body=json.dumps(request))
+    return json.loads(answer["body"].read())
+
+
+def test_titan_answers_in_titans_shape(ai_cloud: Cloud) -> None:
+    answer = invoke(ai_cloud, inputText="hello world", dimensions=256, embeddingTypes=["float", "binary"])
+    assert len(answer["embedding"]) == 256
+    assert answer["embeddingsByType"]["float"] == answer["embedding"]
+    assert answer["embeddingsByType"]["binary"] == [int(number > 0) for number in answer["embedding"]]
+    assert answer["inputTextTokenCount"] == 2
+    arn = f"arn:aws:bedrock:us-east-1::foundation-model/{TITAN}"
+    assert len(invoke(ai_cloud, arn, inputText="hello")["embedding"]) == 1024
+    loud = invoke(ai_cloud, inputText="hello world", normalize=False)["embedding"]
+    assert np.linalg.norm(loud) != pytest.approx(1, abs=0.05)
+
+
+@pytest.mark.parametrize(
+    ("request_body", "message"),
+    [
+        ({}, r"required key \[inputText\] not found"),
+        ({"inputText": ""}, "expected minLength: 1, actual: 0"),
+        ({"inputText": "x" * 50_001}, "expected maxLength: 50000"),
+        ({"inputText": "x " * 9_000}, "Too many input tokens"),
+        ({"inputText": "x", "dimensions": 384}, "384 is not a valid enum value"),
+        ({"inputText": "x", "text": "y"}, r"extraneous key \[text\]"),
+    ],
+)
+def test_titan_refuses_what_titan_refuses(ai_cloud: Cloud, request_body: dict, message: str) -> None:
+    with pytest.raises(ClientError, match=message) as caught:
+        invoke(ai_cloud, **request_body)
+    assert caught.value.response["Error"]["Code"] == "ValidationException"
