@@ -1,4 +1,4 @@
-"""What IAM checks against: S3 Vectors actions and ARNs, and loopback as a secure transport."""
+"""What IAM checks against: action names, S3 Vectors ARNs, and loopback as a secure transport."""
 
 from __future__ import annotations
 
@@ -14,19 +14,33 @@ PATCHES = {
     "ministack.core.iam_actions": (
         "SERVICE_TO_IAM_NAMESPACE",
         "_BOTOCORE_SERVICE_MAP",
+        "extract_iam_action",
         "extract_resource_arn",
     ),
     "ministack.core.iam_evaluator": ("pin_request_origin",),
 }
 
+# Operations that IAM knows under another action's name.
+_ACTION_OF = {
+    "sqs:SendMessageBatch": "sqs:SendMessage",
+    "sqs:DeleteMessageBatch": "sqs:DeleteMessage",
+    "sqs:ChangeMessageVisibilityBatch": "sqs:ChangeMessageVisibility",
+}
 _LOOPBACK = ("127.0.0.1", "::1")
 _original_origin = evaluator.pin_request_origin
 _original_resource = actions.extract_resource_arn
+_original_action = actions.extract_iam_action
 
 
 def _origin(source_ip: str, secure: bool) -> None:
     """Nothing leaves the machine over loopback, so the `aws:SecureTransport` denials do not apply to it."""
     _original_origin(source_ip, secure or source_ip in _LOOPBACK)
+
+
+def _action(*request: Any) -> str | None:
+    """The action a request needs, by the name that policies use."""
+    action: str | None = _original_action(*request)
+    return _ACTION_OF.get(action, action) if action else None
 
 
 def _resource(
@@ -66,6 +80,7 @@ def install() -> None:
     """Add S3 Vectors to the emulator's IAM maps, and count loopback as TLS."""
     actions.SERVICE_TO_IAM_NAMESPACE["s3vectors"] = "s3vectors"
     actions._BOTOCORE_SERVICE_MAP["s3vectors"] = ["s3vectors"]
+    actions.extract_iam_action = _action
     actions.extract_resource_arn = _resource
     evaluator.pin_request_origin = _origin
     app.pin_request_origin = _origin
