@@ -11,7 +11,7 @@ import threading
 from collections import OrderedDict
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
-from functools import lru_cache
+from functools import lru_cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -147,4 +147,10 @@ def embed(texts: Sequence[str], dimension: int, *, normalize: bool = True) -> li
 async def embed_off_loop(texts: Sequence[str], dimension: int, *, normalize: bool = True) -> list[Vector]:
     """Embeddings of the texts, computed beside the event loop."""
     loop = asyncio.get_running_loop()
-    return await loop.run_in_executor(_POOL, lambda: embed(texts, dimension, normalize=normalize))
+    return await loop.run_in_executor(_POOL, partial(embed, texts, dimension, normalize=normalize))
+
+
+async def count_off_loop(text: str) -> int:
+    """How many tokens the text has. The first call loads the model, hence beside the event loop."""
+    loop = asyncio.get_running_loop()
+    return await loop.run_in_executor(_POOL, lambda: encoder().tokenizer.count(text))

@@ -13,7 +13,7 @@ import numpy as np
 from ministack import app
 
 from local.aws_json import AwsError, Response, answer, invalid, parse, refusal
-from local.embeddings import Vector, embed_off_loop, encoder
+from local.embeddings import Vector, count_off_loop, embed_off_loop
 
 PATCHES = {"ministack.app": ("SERVICE_HANDLERS",)}
 
@@ -48,7 +48,7 @@ async def handle(
 
 async def _invoke(request: dict[str, Any]) -> Response:
     text = _input_text(request)
-    tokens = encoder().tokenizer.count(text)
+    tokens = await count_off_loop(text)
     if tokens > MAX_TOKENS:
         raise invalid(
             "400 Bad Request: Too many input tokens. "

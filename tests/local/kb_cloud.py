@@ -17,7 +17,7 @@ from botocore.config import Config
 
 ROOT = Path(__file__).parents[2]
 PORTS = range(4630, 4650)
-DEADLINE_SECONDS = 15.0
+DEADLINE_SECONDS = 30.0
 EMBEDDING_MODEL = "arn:aws:bedrock:us-east-1::foundation-model/amazon.titan-embed-text-v2:0"
 
 
@@ -37,12 +37,13 @@ class Cloud:
         self.state = state
         self.url = ""
         self._process: subprocess.Popen[bytes] | None = None
-        self._clients: dict[tuple[str, str], Any] = {}
+        self._clients: dict[str, Any] = {}
 
     def start(self) -> None:
-        port = next(port for port in PORTS if _is_free(port))
-        self.url = f"http://127.0.0.1:{port}"
-        command = [sys.executable, "-m", "local", "serve", "--port", str(port), "--state", str(self.state)]
+        """Start the server; again at the same address after a stop."""
+        self.url = self.url or f"http://127.0.0.1:{next(filter(_is_free, PORTS))}"
+        port = self.url.rpartition(":")[2]
+        command = [sys.executable, "-m", "local", "serve", "--port", port, "--state", str(self.state)]
         self.state.mkdir(parents=True, exist_ok=True)
         with open(self.state / "test.log", "ab") as log:
             self._process = subprocess.Popen(command, cwd=ROOT, stdout=log, stderr=log)
@@ -67,9 +68,9 @@ class Cloud:
 
     def client(self, service: str) -> Any:
         """A client of the service with the root test key, made once."""
-        if (self.url, service) not in self._clients:
-            self._clients[self.url, service] = self._new_client(service)
-        return self._clients[self.url, service]
+        if service not in self._clients:
+            self._clients[service] = self._new_client(service)
+        return self._clients[service]
 
     def _new_client(self, service: str) -> Any:
         return boto3.client(
