@@ -89,7 +89,7 @@ ROLES = (
         trusted=("project", "index"),
         items=(
             *READ,
-            Items("LedgerPut", LEDGER, ("PutItem",), "ME"),
+            Items("LedgerPut", LEDGER, ("PutItem",), "MPE"),
             Items("LedgerDelete", LEDGER, ("DeleteItem",), "P"),
         ),
         documents=True,

@@ -23,7 +23,7 @@ GRANTED = {
         "Ledger": READS | {"PutItem": "HMPEIK", "DeleteItem": "MVDKPRLI"},
         "Record": READS | {"PutItem": "AT"},
     },
-    "Projector": {"Ledger": READS | {"PutItem": "ME", "DeleteItem": "P"}, "Record": READS},
+    "Projector": {"Ledger": READS | {"PutItem": "MPE", "DeleteItem": "P"}, "Record": READS},
 }
 TRUSTED = {
     "Reader": ["FunctionsApiRole"],
