@@ -52,11 +52,14 @@ class FirstKeys(DynamoKeys):
 
     def add(self, key: ApiKey) -> None:
         """One transaction; raises `ConflictError` if the first key was made before."""
-        absent: Any = {"TableName": self._table, "ConditionExpression": "attribute_not_exists(pk)"}
+        absent = "attribute_not_exists(pk)"
         marker = {"pk": {"S": "BOOTSTRAP"}, "sk": {"S": "BOOTSTRAP"}, "key_id": {"S": key.id}}
         items: list[Any] = [marker, {**_address(key.id), **_attributes(key)}]
+        puts: Any = [
+            {"Put": {"TableName": self._table, "Item": item, "ConditionExpression": absent}} for item in items
+        ]
         with translated("the access table"):
-            self._client().transact_write_items(TransactItems=[{"Put": {"Item": i, **absent}} for i in items])
+            self._client().transact_write_items(TransactItems=puts)
 
 
 def _address(key_id: str) -> dict[str, Any]:
