@@ -151,6 +151,7 @@ ORDINARY = [
     "https://medium.com/@alice/12345",
     "https://example.com/docs/keys-and-tokens/how-to-rotate-a-secret-key-in-production",
     "The token docs: https://docs.example.com/d/1A2b3C4d5E6f7G8h9I0jKlMnOpQrStUvWxYz",
+    "The token docs are at https://docs.example.com/d/1A2b3C4d5E6f7G8h9I0jKlMnOpQrStUvWxYz",
     "postgres://alice:${DB_PASSWORD}@db/app",
     "postgres://alice:<password>@db/app",
     "postgres://alice:***@db/app",

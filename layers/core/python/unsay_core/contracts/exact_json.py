@@ -29,7 +29,6 @@ _FIELD_NAME = re.compile(r"[A-Za-z_]{1,32}")
 
 _STRING_OR_BRACKET = re.compile(r'"(?:[^"\\]++|\\.)*+"?|[\[\]{}]', re.DOTALL)
 _SURROGATE = re.compile("[\ud800-\udfff]")
-_MAX_NUMBER_LITERAL = 400
 _TOO_MANY_DIGITS = f"a number of more than {MAX_DIGITS} digits"
 _OUT_OF_RANGE = "a number out of range"
 
@@ -90,7 +89,7 @@ def _integer(literal: str) -> int | _Refused:
 
 
 def _fraction(literal: str) -> Decimal | _Refused:
-    if len(literal) > _MAX_NUMBER_LITERAL or _digits(literal) > MAX_DIGITS:
+    if _digits(literal) > MAX_DIGITS:
         return _Refused(_TOO_MANY_DIGITS)
     try:
         number = Decimal(literal)

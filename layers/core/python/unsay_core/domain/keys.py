@@ -17,7 +17,7 @@ _MIN_PEPPER_BYTES = 16
 
 def hkdf_extract(salt: bytes, secret: bytes) -> bytes:
     """The pseudorandom key of `secret` (RFC 5869, section 2.2, SHA-256)."""
-    return hmac.digest(salt or bytes(_HASH_BYTES), secret, "sha256")
+    return hmac.digest(salt, secret, "sha256")
 
 
 def hkdf_expand(key: bytes, info: bytes, length: int = _HASH_BYTES) -> bytes:

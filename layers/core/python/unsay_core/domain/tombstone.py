@@ -74,8 +74,8 @@ _PLAIN_QUOTES = frozenset("\"'`")
 def normalise(value: str) -> str:
     """The normal form of a value; idempotent, and empty only for what shows nothing.
 
-    It is applied to its own output until nothing changes, so that no second pass could bring two values
-    together that the first kept apart.
+    It is applied to its own output until nothing changes: folding, composing and dropping each give the
+    others new work, and a second pass must not bring two values together that the first kept apart.
     """
     while (folded := _once(value)) != value:
         value = folded
@@ -83,21 +83,9 @@ def normalise(value: str) -> str:
 
 
 def _once(value: str) -> str:
-    seen = " ".join(_fold(value).split())
-    # A confusable skeleton (Unicode TR39) belongs here, between folding and punctuation.
-    return _without_final_punctuation(seen)
-
-
-def _fold(value: str) -> str:
-    """NFKC case folding without what is not seen, to a fixpoint: each step can give the others work."""
-    while (folded := _fold_once(value)) != value:
-        value = folded
-    return folded
-
-
-def _fold_once(value: str) -> str:
-    cased = unicodedata.normalize("NFKC", value).casefold()
-    return unicodedata.normalize("NFKC", cased.translate(_UNSEEN))
+    folded = unicodedata.normalize("NFKC", value.casefold().translate(_UNSEEN))
+    # A confusable skeleton (Unicode TR39) belongs here, before the punctuation.
+    return _without_final_punctuation(" ".join(folded.split()))
 
 
 def _without_final_punctuation(value: str) -> str:
