@@ -51,8 +51,13 @@ class Job:
         return self.memory is not None and self.memory.status in INDEXABLE
 
     @property
+    def wish(self) -> tuple[IndexTask, bool]:
+        """What a request would ask for."""
+        return self.task, self.wants_presence
+
+    @property
     def is_over(self) -> bool:
-        """True if a later message, or none at all, has to care for this memory.
+        """True if a later message of the memory's group, or none at all, has to care for it.
 
         A memory that is gone is looked at even so: a late request may have brought it back.
         """
@@ -78,14 +83,20 @@ def index_memories(
 
     `attempt` names the try: a request that the service dropped is sent again under another name.
     """
-    jobs = [job for job in _jobs(tasks, scope) if not job.is_over]
-    jobs = _told(jobs, scope, attempt)
     give_up = clock.monotonic() + PATIENCE
-    while jobs := _unfinished(jobs, scope, clock):
-        if clock.monotonic() + PAUSE > give_up:
-            break
+    told: set[tuple[IndexTask, bool]] = set()
+    while jobs := [job for job in _jobs(tasks, scope) if not job.is_over]:
+        states = _states(jobs, scope)
+        silent = [job for job in jobs if job.needs_telling(states[job.task.memory_id])]
+        _tell([job for job in silent if job.wish not in told], scope, attempt)
+        told |= {job.wish for job in silent}
+        ready = [job for job in jobs if job.is_done(states[job.task.memory_id])]
+        finished = {job.task for job in ready if _finish(job, scope, clock)}
+        tasks = [job.task for job in jobs if job.task not in finished]
+        if not tasks or clock.monotonic() + PAUSE > give_up:
+            return list(tasks)
         clock.sleep(PAUSE)
-    return [job.task for job in jobs]
+    return []
 
 
 def _jobs(tasks: Sequence[IndexTask], scope: IndexScope) -> list[Job]:
@@ -95,32 +106,17 @@ def _jobs(tasks: Sequence[IndexTask], scope: IndexScope) -> list[Job]:
     return [Job(task, found.get(memories[task]), found.get(owed[task])) for task in tasks]
 
 
-def _told(jobs: list[Job], scope: IndexScope, attempt: int) -> list[Job]:
-    """Send what has to be sent, note that it was, and look again at what the ledger wants.
-
-    A memory that went while its request was on the way stays ours until the knowledge base lets it go.
-    """
-    states = _states(jobs, scope)
-    silent = [job for job in jobs if job.needs_telling(states[job.task.memory_id])]
-    _send(silent, scope, attempt)
-    for job in silent:
-        _note(job, scope)
-    sent = {job.task for job in silent}
-    now = _jobs([job.task for job in jobs], scope) if silent else jobs
-    return [job for job in now if not job.is_over or (job.task in sent and job.memory is None)]
-
-
-def _send(silent: list[Job], scope: IndexScope, attempt: int) -> None:
+def _tell(silent: list[Job], scope: IndexScope, attempt: int) -> None:
     arriving = [job for job in silent if job.wants_presence]
     leaving = [job for job in silent if not job.wants_presence]
     if arriving:
-        scope.index.put(
-            [job.memory for job in arriving if job.memory], token=_request_name(arriving, "put", attempt)
-        )
+        memories = [job.memory for job in arriving if job.memory]
+        scope.index.put(memories, token=_request_name(arriving, "put", attempt))
     if leaving:
-        scope.index.delete(
-            [job.task.memory_id for job in leaving], token=_request_name(leaving, "delete", attempt)
-        )
+        ids = [job.task.memory_id for job in leaving]
+        scope.index.delete(ids, token=_request_name(leaving, "delete", attempt))
+    for job in silent:
+        _note(job, scope)
 
 
 def _request_name(jobs: Sequence[Job], verb: str, attempt: int) -> str:
@@ -136,16 +132,9 @@ def _note(job: Job, scope: IndexScope) -> None:
         scope.ledger.commit((Put(noted, Holds("seq", job.pending.seq)),))
 
 
-def _unfinished(jobs: list[Job], scope: IndexScope, clock: Clock) -> list[Job]:
-    states = _states(jobs, scope)
-    done = [job for job in jobs if job.is_done(states[job.task.memory_id])]
-    finished = {job.task for job in done if _finish(job, scope, clock)}
-    return [job for job in jobs if job.task not in finished]
-
-
 def _states(jobs: list[Job], scope: IndexScope) -> dict[str, DocumentState]:
     ids = [job.task.memory_id for job in jobs]
-    known = scope.index.states(ids) if ids else {}
+    known = scope.index.states(ids)
     return {memory_id: known.get(memory_id, _ABSENT) for memory_id in ids}
 
 

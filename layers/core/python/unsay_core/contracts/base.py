@@ -63,6 +63,8 @@ def parse_content(value: object) -> str:
     """A memory's words, in NFC; raises `TooLargeError` over the limit."""
     if not isinstance(value, str):
         raise ValueError("content is a string")
+    if len(value) > 3 * CONTENT_BYTES:  # before NFC, which takes its time over very long strings
+        raise TooLargeError(f"content is longer than {CONTENT_BYTES} bytes")
     text = unicodedata.normalize("NFC", value)
     if not text.strip():
         raise ValueError("content is empty")
