@@ -66,6 +66,15 @@ class Template:
         return self.folder / found["source"]["path"]
 
 
+def assert_same_bytes(folder: Path, template: Template) -> None:
+    """The stack in `folder` was synthesized elsewhere, from the same sources, into the same bytes."""
+    stamp = f"unsay-{template.stage}.inputs.sha256"
+    unchanged = (folder / stamp).read_text() == (template.folder / stamp).read_text()
+    assert unchanged, "a source was edited while this test ran: run it again"
+    for name in (template.path.name, f"unsay-{template.stage}.assets.json"):
+        assert (folder / name).read_bytes() == (template.folder / name).read_bytes()
+
+
 def listed(value: Any) -> list[Any]:
     """IAM writes one value bare and several as a list."""
     return value if isinstance(value, list) else [value]

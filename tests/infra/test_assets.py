@@ -12,6 +12,7 @@ import pytest
 
 from infra import freshness
 from infra.layers import install
+from tests.infra.conftest import assert_same_bytes
 
 AARCH64 = 183  # e_machine of an ELF header
 
@@ -66,8 +67,7 @@ def test_another_process_synthesizes_the_same_bytes(dev, tmp_path):
     subprocess.run(
         [sys.executable, "app.py"], cwd=freshness.ROOT, env=environment, check=True, capture_output=True
     )
-    for name in ("unsay-dev.template.json", "unsay-dev.assets.json"):
-        assert (tmp_path / name).read_bytes() == (dev.folder / name).read_bytes()
+    assert_same_bytes(tmp_path, dev)
 
 
 def test_a_failed_build_leaves_no_layer_behind(tmp_path):

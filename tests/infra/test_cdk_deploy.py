@@ -19,6 +19,7 @@ import boto3
 import pytest
 
 from infra.freshness import ROOT
+from tests.infra.conftest import assert_same_bytes
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -152,7 +153,7 @@ def test_the_command_line_deploys_finds_nothing_to_change_and_destroys_all_of_it
 
     said = cloud.cdk("deploy", STACK, "--app", app, "--output", str(out), "--require-approval", "never")
     assert f"{STACK}.ApiUrl = http" in said
-    assert (out / dev.path.name).read_bytes() == dev.path.read_bytes()
+    assert_same_bytes(out, dev)
     deployed = cloud.inventory()
     for service, found in deployed.items():
         assert found > before[service], f"nothing of the stack is seen in {service}"
