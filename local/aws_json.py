@@ -2,11 +2,10 @@
 
 import base64
 import json
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, TypeAlias
 
 Response: TypeAlias = tuple[int, dict[str, str], bytes]
-Handler: TypeAlias = Callable[[str, str, Mapping[str, str], bytes, Mapping[str, Any]], Awaitable[Response]]
 
 
 class AwsError(Exception):

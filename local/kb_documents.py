@@ -81,10 +81,14 @@ class Operation:
     vector: NDArray[np.float32] | None = None
     dropped: bool = False
 
+    @property
+    def is_ready(self) -> bool:
+        """An ingest waits for its vector."""
+        return self.content is None or self.vector is not None
+
     def is_due(self, now: float, lag: float) -> bool:
         """A lag lowered since counts at once; a raised one does not hold back what was accepted."""
-        ready = self.content is None or self.vector is not None
-        return ready and now >= self.at + min(self.lag, lag)
+        return self.is_ready and now >= self.at + min(self.lag, lag)
 
     def status(self, now: float) -> Status:
         """The phase of an operation that is not due."""
@@ -144,7 +148,7 @@ class Catalog:
         with self._store.lock:
             for operation in operations:
                 assert operation.content is not None
-                document = self._documents[source].get(operation.content.identifier)
+                document = self._documents.get(source, {}).get(operation.content.identifier)
                 if document and operation in document.pending:
                     document.pending.remove(operation)
                     self._forget_if_gone(source, operation.content.identifier)
@@ -175,13 +179,13 @@ class Catalog:
         due = [operation for operation in document.pending if operation.is_due(now, lag)]
         if not due:
             return
-        effective = [operation for operation in due if not operation.dropped]
-        past = effective[-1].sequence if effective else 0
+        past = max((operation.sequence for operation in due if not operation.dropped), default=0)
+        for operation in document.pending:
+            if operation.sequence <= past and operation.is_ready and not operation.dropped:
+                self._apply(source, document, operation, identifier)
         document.pending = [
             operation for operation in document.pending if operation.sequence > past and operation not in due
         ]
-        if effective:
-            self._apply(source, document, effective[-1], identifier)
         self._forget_if_gone(source, identifier)
 
     def _apply(self, source: Source, document: Document, operation: Operation, identifier: str) -> None:

@@ -123,9 +123,9 @@ async def _documents(method: str, match: re.Match[str], body: bytes) -> Response
     if f"{knowledge_base}/{data_source}" not in bedrock_agent._data_sources:
         raise _not_found(f"DataSource with id {data_source} does not exist.")
     source = Source(knowledge_base, data_source, arn)
+    settle()
     if method == "PUT" and verb is None:
         return await _ingest(source, body)
-    settle()
     if method != "POST":
         return None
     verbs = {None: _list, "getDocuments": _get, "deleteDocuments": _delete}
@@ -201,8 +201,8 @@ def _token(verb: str, source: Source, request: Mapping[str, Any]) -> tuple[str, 
     return verb, source.knowledge_base, source.data_source, token
 
 
-def _content(document: Any) -> Content:
-    content = (document or {}).get("content") or {}
+def _content(document: Mapping[str, Any]) -> Content:
+    content = document.get("content") or {}
     custom = content.get("custom") or {}
     if content.get("dataSourceType") != "CUSTOM" or custom.get("sourceType") != "IN_LINE":
         raise invalid("Only CUSTOM documents with IN_LINE content can be ingested.")

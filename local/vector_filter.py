@@ -32,13 +32,14 @@ def compile_filter(document: Any, non_filterable: frozenset[str] = frozenset()) 
 
 
 def _constraints(document: Any) -> int:
-    if isinstance(document, Mapping):
-        return sum(_constraints(value) if _nests(key, value) else 1 for key, value in document.items())
-    return sum(map(_constraints, document))
+    if not isinstance(document, Mapping):
+        return 1
+    return sum(_constraints_of(key, value) for key, value in document.items())
 
 
-def _nests(key: str, value: Any) -> bool:
-    return key in ("$and", "$or") and isinstance(value, list)
+def _constraints_of(key: str, value: Any) -> int:
+    combines = key in ("$and", "$or") and isinstance(value, list)
+    return sum(map(_constraints, value)) if combines else 1
 
 
 def _every(document: Any, non_filterable: frozenset[str]) -> Predicate:

@@ -77,6 +77,15 @@ def test_an_ingest_whose_vector_is_not_ready_waits_and_a_later_delete_wins(cloud
     assert cloud.after(50) == (Status.NOT_FOUND, [])
 
 
+def test_an_ignored_ingest_does_not_swallow_the_delete_before_it(cloud: Cloud) -> None:
+    cloud.ingest("old", lag=0)
+    cloud.after(0)
+    cloud.delete(lag=50)
+    oversize = Content("d", "new", {"note": "x" * 2000})
+    cloud.catalog.complete(cloud.catalog.ingest(SOURCE, [oversize], lag=1), [VECTOR])
+    assert cloud.after(2) == (Status.IGNORED, [])
+
+
 def test_a_dropped_delete_leaves_an_ingest_that_still_waits_alone(cloud: Cloud) -> None:
     cloud.ingest("kept", lag=10)
     cloud.delete(lag=1, dropped=True)
@@ -136,6 +145,8 @@ def test_a_deleted_source_takes_its_vectors_along_only_when_purged(cloud: Cloud)
     assert len(cloud.index.vectors) == 1
     cloud.ingest("a", lag=0)
     cloud.after(0)
+    unanswered = cloud.catalog.ingest(SOURCE, [Content("d", "late", {})], lag=0)
     cloud.catalog.drop_source(SOURCE, purge=True)
+    cloud.catalog.withdraw(SOURCE, unanswered)
     assert cloud.index.vectors == {}
     assert cloud.catalog.identifiers(SOURCE) == []

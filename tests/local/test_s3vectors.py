@@ -131,8 +131,11 @@ def test_a_filter_selects_by_metadata(vectors: Any, index: str, condition: dict,
         {"k": {"$in": []}},
         {"k": {"$gt": "1"}},
         {"text": "x"},
+        {"$or": ["x", "y"]},
+        {"$or": [{"k": number} for number in range(101)]},
+        "k = 1",
     ],
-    ids=str,
+    ids=lambda condition: str(condition)[:30],
 )
 def test_a_broken_filter_is_refused_even_on_an_empty_index(vectors: Any, index: str, condition: dict) -> None:
     assert refusal(query, vectors, index, 1, 0, 0, filter=condition)[0] == "ValidationException"
