@@ -77,13 +77,16 @@ def test_an_ingest_whose_vector_is_not_ready_waits_and_a_later_delete_wins(cloud
     assert cloud.after(50) == (Status.NOT_FOUND, [])
 
 
-def test_an_ignored_ingest_does_not_swallow_the_delete_before_it(cloud: Cloud) -> None:
+@pytest.mark.parametrize(("dropped", "left"), [(False, []), (True, ["old"])])
+def test_an_ignored_ingest_does_not_swallow_the_delete_before_it(
+    cloud: Cloud, dropped: bool, left: list[str]
+) -> None:
     cloud.ingest("old", lag=0)
     cloud.after(0)
-    cloud.delete(lag=50)
+    cloud.delete(lag=50, dropped=dropped)
     oversize = Content("d", "new", {"note": "x" * 2000})
     cloud.catalog.complete(cloud.catalog.ingest(SOURCE, [oversize], lag=1), [VECTOR])
-    assert cloud.after(2) == (Status.IGNORED, [])
+    assert cloud.after(2) == (Status.IGNORED, left)
 
 
 def test_a_dropped_delete_leaves_an_ingest_that_still_waits_alone(cloud: Cloud) -> None:
