@@ -249,6 +249,8 @@ def _bootstrap(place: Place) -> str:
 
 
 def _alive(pid: int) -> bool:
+    with contextlib.suppress(ChildProcessError):
+        os.waitpid(pid, os.WNOHANG)  # when this very process started it, it has to collect it too
     try:
         os.kill(pid, 0)
     except ProcessLookupError:

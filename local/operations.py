@@ -24,6 +24,9 @@ _CLIENT_NAMES = {
     "states": "stepfunctions",
     "tagging": "resourcegroupstaggingapi",
 }
+# Two S3 operations share their route with another and are told apart by a header alone.
+_COPIES = {"PutObject": "CopyObject", "UploadPart": "UploadPartCopy"}
+_COPIED = {copy: plain for plain, copy in _COPIES.items()}
 _LABEL = re.compile(r"\{[^}]+\}")
 
 
@@ -123,6 +126,6 @@ def _rest_operation(
     route = next((route for route in _routes(client) if route.matches(method, path, query)), None)
     if route is None:
         return None
-    copies = client == "s3" and "x-amz-copy-source" in headers  # told apart by this header alone
-    renamed = {"PutObject": "CopyObject", "UploadPart": "UploadPartCopy"} if copies else {}
-    return renamed.get(route.operation, route.operation)
+    if client == "s3" and "x-amz-copy-source" in headers:
+        return _COPIES.get(route.operation, route.operation)
+    return _COPIED.get(route.operation, route.operation) if client == "s3" else route.operation

@@ -53,8 +53,9 @@ PATCHES = {
 
 logger = logging.getLogger(__name__)
 
-_PERIOD_SECONDS = 1.0
-_MOST_OF_THE_TIME = 4  # a snapshot of a second is followed by at least four without one
+# Between two snapshots: short, so that two seconds hold; longer, when one takes long, so that work goes on.
+_SHORTEST_PAUSE, _LONGEST_PAUSE = 0.4, 1.0
+_PAUSE_PER_SECOND = 4
 # Grow with every call and matter to nobody after a crash: saved at a deployment and at shutdown.
 _LOGS = frozenset({"cloudwatch", "cloudwatch_logs", "cloudtrail"})
 
@@ -108,9 +109,9 @@ def save(everything: bool = True) -> None:
 
 
 async def save_when_touched() -> None:
-    """Write a snapshot every second in which something happened."""
+    """Write a snapshot soon after something happened."""
     global _touched  # noqa: PLW0603 - a flag between the server's threads
-    pause = _PERIOD_SECONDS
+    pause = _SHORTEST_PAUSE
     while True:
         await asyncio.sleep(pause)
         if not _touched:
@@ -122,7 +123,8 @@ async def save_when_touched() -> None:
         except Exception:  # a thread changed a store meanwhile, or the disk is full: try again
             logger.exception("The snapshot failed and is tried again")
             _touched = True
-        pause = max(_PERIOD_SECONDS, _MOST_OF_THE_TIME * (time.monotonic() - started))
+        taken = time.monotonic() - started
+        pause = min(max(_SHORTEST_PAUSE, _PAUSE_PER_SECOND * taken), _LONGEST_PAUSE)
 
 
 async def _save_off_loop() -> None:

@@ -42,10 +42,12 @@ class Cloud:
         self.process = None
 
     def start(self, **environment):
-        log = open(self.place.state.parent / "server.log", "ab")  # noqa: SIM115
+        log = open(self.place.state.parent / "server.log", "ab")
         command = [sys.executable, "-m", "local", "serve"]
         command += ["--port", str(self.place.port), "--state", str(self.place.state)]
-        self.process = subprocess.Popen(command, cwd=ROOT, stdout=log, stderr=log, env={**os.environ, **environment})
+        self.process = subprocess.Popen(
+            command, cwd=ROOT, stdout=log, stderr=log, env={**os.environ, **environment}
+        )
         until(self.answers, 60)
 
     def answers(self):
@@ -91,7 +93,11 @@ class Cloud:
 
     def printed(self, function):
         """What a function has printed as JSON lines, in order."""
-        events = self.client("logs").filter_log_events(logGroupName=f"/aws/lambda/{function}")["events"]
+        logs = self.client("logs")
+        try:
+            events = logs.filter_log_events(logGroupName=f"/aws/lambda/{function}")["events"]
+        except logs.exceptions.ResourceNotFoundException:
+            return []  # it has not run yet
         lines = [event["message"].strip() for event in events]
         return [json.loads(line) for line in lines if line.startswith("{")]
 
