@@ -24,6 +24,8 @@ _LOOPBACK = ("127.0.0.1", "::1")
 # A client that keeps the control URL as its base asks for `/_faults` below it.
 _FAULT_PATHS = ("/_faults", "/_faults/_faults")
 _STATUS_PATH = "/_local"
+# The emulator's own controls reset everything for whoever asks, a web page included.
+_EMULATOR_PATH = "/_ministack/"
 _BODY_BYTES = 1 << 20
 
 
@@ -49,6 +51,9 @@ def front_door(aws: Application) -> Application:
             return
         if scope["type"] == "http" and scope["path"] in (*_FAULT_PATHS, _STATUS_PATH):
             await _control(scope, receive, send)
+            return
+        if scope["type"] == "http" and scope["path"].startswith(_EMULATOR_PATH):
+            await _answer(send, 404, {"message": "Not Found"})
             return
         persistence.touch()
         try:

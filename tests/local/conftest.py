@@ -40,6 +40,7 @@ class Cloud:
             probe.bind(("127.0.0.1", 0))
             self.place = Place(probe.getsockname()[1], state)
         self.process = None
+        self._clients = {}
 
     def start(self, **environment):
         log = open(self.place.state.parent / "server.log", "ab")
@@ -64,6 +65,12 @@ class Cloud:
 
     def client(self, service, credentials=None):
         keys = credentials or {"AccessKeyId": "test", "SecretAccessKey": "test"}
+        known = (service, keys["AccessKeyId"], keys["SecretAccessKey"])
+        if known not in self._clients:
+            self._clients[known] = self._new_client(service, keys)
+        return self._clients[known]
+
+    def _new_client(self, service, keys):
         return boto3.client(
             service,
             endpoint_url=self.place.url,

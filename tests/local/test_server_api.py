@@ -52,6 +52,10 @@ class TestFrontDoor:
     def test_a_signed_aws_request_below_v1_is_not_taken_for_the_api(self, cloud, app):
         assert cloud.client("batch").list_jobs(jobQueue="q")["ResponseMetadata"]["HTTPStatusCode"] == 200
 
+    def test_the_emulators_own_controls_are_not_reachable(self, cloud, app):
+        assert httpx.post(f"{cloud.place.url}/_ministack/reset").status_code == 404
+        assert httpx.get(f"{cloud.place.url}/v1/health").status_code == 200
+
 
 class TestFailures:
     @pytest.mark.parametrize("path", ["crash", "exit", "slow"])

@@ -3,7 +3,8 @@
 import json
 import os
 import signal
-import socket
+import socketserver
+import threading
 
 import httpx
 import pytest
@@ -81,11 +82,14 @@ def test_its_whole_life(place, made, capsys):
 
 
 def test_a_port_that_another_program_uses_is_named(tmp_path, capsys):
-    with socket.socket() as other:
-        other.bind(("127.0.0.1", 0))
-        other.listen()
-        port = other.getsockname()[1]
+    class Other(socketserver.BaseRequestHandler):
+        """A server that speaks no HTTP."""
+
+    with socketserver.TCPServer(("127.0.0.1", 0), Other) as other:
+        threading.Thread(target=other.serve_forever, kwargs={"poll_interval": 0.01}).start()
+        port = other.server_address[1]
         assert lifecycle.up(Place(port, tmp_path)) == 1
+        other.shutdown()
     assert f"port {port} is used by another program" in capsys.readouterr().err
 
 

@@ -26,7 +26,9 @@ def api(event, context):
     if action == "slow":
         time.sleep(30)
     if action == "environment":
-        return answer({"variables": dict(os.environ), "modules": importable("boto3", "numpy", "sample_dependency")})
+        return answer(
+            {"variables": dict(os.environ), "modules": importable("boto3", "numpy", "sample_dependency")}
+        )
     if action == "memory":
         return answer({"calls": CALLS["api"], "pid": os.getpid()})
     return answer({"event": event, "remaining": context.get_remaining_time_in_millis()})
