@@ -191,6 +191,7 @@ def _daemon(place: Place) -> subprocess.Popen[bytes]:
         return subprocess.Popen(
             command,
             cwd=ROOT,
+            env=place.server_environment(),
             stdin=subprocess.DEVNULL,
             stdout=log,
             stderr=subprocess.STDOUT,

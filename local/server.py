@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import resource
+import sys
 from typing import TYPE_CHECKING, Any
 
 from local.place import HOST, Place
@@ -20,6 +21,7 @@ def serve(place: Place) -> None:
     environment = place.server_environment()
     os.environ.clear()
     os.environ.update(environment)
+    sys.dont_write_bytecode = False  # or each start compiles the emulator anew: two seconds of it
     os.umask(0o077)
     place.state.mkdir(parents=True, exist_ok=True)
     _allow_many_files()
