@@ -49,6 +49,7 @@ class Api:
 
         def view(id: str = "") -> Response[str]:
             call = Call(self._router.current_event, route, id)
+            call.check(has_query=operation.query is not None)
             return _response(endpoint(call, self._service))
 
         return view

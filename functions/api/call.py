@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from base64 import b64decode
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -48,8 +49,9 @@ class Call:
     @cached_property
     def payload(self) -> dict[str, Any]:
         """The body, without a digit lost."""
-        body = self.event.decoded_body or ""
-        if len(body.encode()) > BODY_BYTES:
+        text = self.event.body or ""
+        body = b64decode(text) if self.event.is_base64_encoded else text.encode("utf-8", "surrogatepass")
+        if len(body) > BODY_BYTES:
             raise TooLargeError(f"the body is larger than {BODY_BYTES} bytes")
         value = exact_json.loads(body, max_depth=DEPTH + 2)
         if not isinstance(value, dict):
@@ -64,6 +66,12 @@ class Call:
         """The query string as a model."""
         return _validated(model, query_string.parse(self.event.raw_query_string or ""))
 
+    def check(self, *, has_query: bool) -> None:
+        """Refuse what no call takes, before anything is opened or looked up."""
+        if self.event.raw_query_string and not has_query:
+            raise InvalidRequestError("this call takes no query string")
+        _ = self.if_match, self.idempotency_key
+
     @property
     def if_match(self) -> int | None:
         """The version the caller saw, or None if they did not say."""
@@ -75,13 +83,19 @@ class Call:
             raise InvalidRequestError.at("If-Match", 'If-Match is a version, such as "1"')
         return int(match[1])
 
+    @property
+    def idempotency_key(self) -> str | None:
+        """What the caller calls this request, or None."""
+        key = self.event.headers.get("idempotency-key")
+        if key is not None and not _VISIBLE.fullmatch(key):
+            raise InvalidRequestError.at("Idempotency-Key", "1 to 255 visible ASCII characters")
+        return key
+
     def idempotency(self, opened: OpenScope) -> IdempotencyKey | None:
         """The request's idempotency key, bound to the principal, the route and what was asked."""
-        key = self.event.headers.get("idempotency-key")
+        key = self.idempotency_key
         if key is None:
             return None
-        if not _VISIBLE.fullmatch(key):
-            raise InvalidRequestError.at("Idempotency-Key", "1 to 255 visible ASCII characters")
         name = exact_json.canonical([self.principal.id, self.route, key])
         asked = exact_json.canonical([self.id, self.payload])
         return IdempotencyKey(opened.keys.request_digest(name), opened.keys.request_digest(asked))

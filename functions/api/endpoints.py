@@ -16,6 +16,7 @@ from unsay_core.application.receipts import receipt
 from unsay_core.application.remember import Remember, remember
 from unsay_core.application.verify_audit import verify_audit
 from unsay_core.contracts import answers, cursor, exact_json, openapi, requests
+from unsay_core.domain.ids import require_id
 from unsay_core.domain.ledger import TombstoneKind
 from unsay_core.domain.memory import Fact
 from unsay_core.domain.scope import Action
@@ -69,11 +70,10 @@ def remember_memory(call: Call, service: ApiService) -> Reply:
 def correct_memory(call: Call, service: ApiService) -> Reply:
     """`POST /v1/memories/{id}/correct`."""
     asked, where = call.body(requests.CorrectIn), call.query(requests.ScopeQuery)
-    version = call.if_match
     opened = service.open_scope(call.principal, where.scope, Action.WRITE)
     command = Correct(
-        memory_id=call.id,
-        version=version,
+        memory_id=require_id(call.id, "mem"),
+        version=call.if_match,
         content=asked.content,
         because=asked.because,
         changes=_changes(asked, service),
@@ -88,7 +88,7 @@ def forget_memory(call: Call, service: ApiService) -> Reply:
     """`DELETE /v1/memories/{id}`."""
     asked = call.query(requests.ForgetQuery)
     opened = service.open_scope(call.principal, asked.scope, Action.FORGET)
-    command = Forget(call.id, asked.reason, TombstoneKind(asked.tombstone))
+    command = Forget(require_id(call.id, "mem"), asked.reason, TombstoneKind(asked.tombstone))
     erasure = forget(command, opened, service.world)
     where = f"/v1/erasures/{erasure.id}?scope={quote(asked.scope.canonical, safe='')}"
     return Reply(202, answers.erasure_answer(erasure), {"Location": where})
@@ -98,7 +98,7 @@ def get_memory(call: Call, service: ApiService) -> Reply:
     """`GET /v1/memories/{id}`."""
     asked = call.query(requests.ScopeQuery)
     opened = service.open_scope(call.principal, asked.scope, Action.READ)
-    memory = get(call.id, opened)
+    memory = get(require_id(call.id, "mem"), opened)
     body = answers.memory_answer(memory, asked.scope.canonical, service.world.clock.now())
     return Reply(200, body, {"ETag": f'"{memory.version}"'})
 
@@ -159,7 +159,7 @@ def get_erasure(call: Call, service: ApiService) -> Reply:
     """`GET /v1/erasures/{id}`."""
     asked = call.query(requests.ScopeQuery)
     opened = service.open_scope(call.principal, asked.scope, Action.FORGET)
-    return Reply(200, answers.erasure_answer(receipt(call.id, opened)))
+    return Reply(200, answers.erasure_answer(receipt(require_id(call.id, "era"), opened)))
 
 
 def verify(call: Call, service: ApiService) -> Reply:

@@ -70,6 +70,11 @@ class Job:
         told = self.pending is None or self.pending.submitted
         return told and state.settled and not state.failed and state.present == self.wants_presence
 
+    def has_failed(self, state: DocumentState) -> bool:
+        """True if a request of ours came to nothing and the memory does not say so yet."""
+        told = self.pending is not None and self.pending.submitted
+        return told and state.failed and not (self.memory and self.memory.index_state is IndexState.FAILED)
+
     def needs_telling(self, state: DocumentState) -> bool:
         """True if a request has to be sent: none was, or it came to nothing."""
         untold = self.pending is not None and not self.pending.submitted
@@ -90,6 +95,9 @@ def index_memories(
         silent = [job for job in jobs if job.needs_telling(states[job.task.memory_id])]
         _tell([job for job in silent if job.wish not in told], scope, attempt)
         told |= {job.wish for job in silent}
+        for job in jobs:
+            if job.has_failed(states[job.task.memory_id]):
+                _admit_failure(job, scope, clock)
         ready = [job for job in jobs if job.is_done(states[job.task.memory_id])]
         finished = {job.task for job in ready if _finish(job, scope, clock)}
         tasks = [job.task for job in jobs if job.task not in finished]
@@ -130,6 +138,15 @@ def _note(job: Job, scope: IndexScope) -> None:
     noted = replace(job.pending, submitted=True)
     with suppress(ConflictError):  # newer work has taken the place: its message will come
         scope.ledger.commit((Put(noted, Holds("seq", job.pending.seq)),))
+
+
+def _admit_failure(job: Job, scope: IndexScope, clock: Clock) -> None:
+    """Say on the memory that the index refused it; it stays pending, findable and tried again."""
+    if job.memory is None:
+        return
+    failed = replace(job.memory, index_state=IndexState.FAILED, indexed_at=clock.now())
+    with suppress(ConflictError):  # it has changed: the next look sees how
+        scope.ledger.commit((Put(failed, Holds("version", job.memory.version)),))
 
 
 def _states(jobs: list[Job], scope: IndexScope) -> dict[str, DocumentState]:

@@ -40,7 +40,7 @@ def remember(command: Remember, opened: OpenScope, world: World) -> Written:
 
     Raises `TombstonedError`, `SecretRefusedError`, `IdempotencyMismatchError`, `BusyError`.
     """
-    refuse_credentials(command.fact, command.quote, opened=opened, world=world)
+    refuse_credentials(command.fact, command.quote, command.run_id, opened=opened, world=world)
     return settle(lambda: _attempt(command, opened, world), world)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from collections.abc import Callable
 from datetime import UTC, datetime
 from decimal import Decimal
 from typing import Annotated, Any
@@ -52,11 +53,16 @@ def parse_instant(value: object) -> datetime:
 
 
 def parse_limit(value: object, most: int) -> int:
-    """A page size as given in a query string or a body; raises `InvalidLimitError`, never clamps."""
-    number = int(value) if isinstance(value, str) and re.fullmatch(r"[0-9]{1,9}", value) else value
-    if isinstance(number, bool) or not isinstance(number, int) or not 1 <= number <= most:
+    """A page size; raises `InvalidLimitError`, never clamps."""
+    if isinstance(value, bool) or not isinstance(value, int) or not 1 <= value <= most:
         raise InvalidLimitError(f"limit is a whole number from 1 to {most}")
-    return number
+    return value
+
+
+def parse_query_limit(value: object, most: int) -> int:
+    """A page size as a query string writes it."""
+    digits = isinstance(value, str) and re.fullmatch(r"[0-9]{1,9}", value)
+    return parse_limit(int(str(value)) if digits else None, most)
 
 
 def parse_content(value: object) -> str:
@@ -161,11 +167,11 @@ RunId = Annotated[str, Field(pattern=r"^[A-Za-z0-9_.:-]{1,128}$")]
 Note = Annotated[str, Field(min_length=1, max_length=500)]
 
 
-def page_size(most: int) -> Any:
+def page_size(most: int, parse: Callable[[object, int], int] = parse_limit) -> Any:
     """The type of a `limit` up to `most`."""
     return Annotated[
         int,
-        BeforeValidator(lambda value: parse_limit(value, most)),
+        BeforeValidator(lambda value: parse(value, most)),
         _schema(type="integer", minimum=1, maximum=most),
     ]
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import re
+import sys
 from typing import Any
 
 from pydantic.json_schema import models_json_schema
@@ -94,3 +96,12 @@ def _responses(operation: Operation, named: dict[Any, Any]) -> dict[str, Any]:
     refusals = {code: {"description": text, "content": problem} for code, text in _REFUSALS.items()}
     again = {"200": answer} if operation.name == "remember" else {}
     return {str(operation.status): answer, **again, **refusals}
+
+
+def main() -> None:
+    """Print the document, for `docs/openapi.json`."""
+    sys.stdout.write(json.dumps(document(), indent=2) + "\n")
+
+
+if __name__ == "__main__":
+    main()

@@ -22,6 +22,7 @@ from unsay_core.contracts.base import (
     Tags,
     Wire,
     page_size,
+    parse_query_limit,
     refuse,
 )
 from unsay_core.domain.errors import InvalidRequestError
@@ -148,8 +149,8 @@ class ForgetQuery(ScopeQuery):
 class ListQuery(ScopeQuery):
     """`GET /v1/memories`."""
 
-    limit: page_size(100) = 20  # type: ignore[valid-type]
-    cursor: Annotated[str, Field(max_length=1_024)] | None = None
+    limit: page_size(100, parse_query_limit) = 20  # type: ignore[valid-type]
+    cursor: str | None = None
     order: Literal["asc", "desc"] = "desc"
     status: StatusField = Status.ACTIVE
     kind: KindField | None = None

@@ -1,0 +1,70 @@
+# Everything a developer does, by name. `make help` lists it.
+.DEFAULT_GOAL := help
+SHELL := /bin/bash
+
+PYTHON ?= python3
+PORT ?= 4566
+STATE ?= .unsay
+export PORT STATE
+UV_VERSION := 0.13.9
+
+VENV := .venv/bin
+READY := .venv/.ready
+NODE_READY := node_modules/.ready
+
+.PHONY: help setup synth up down status demo check test format openapi deploy clean
+
+help: ## Show this list
+	@awk 'BEGIN {FS = ":.*## "} /^[a-z-]+:.*## / {printf "  make %-9s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+setup: $(READY) ## Install what the project needs into .venv (every other target does this first)
+
+$(READY): uv.lock pyproject.toml
+	@echo "Installing the locked Python packages into .venv …"
+	@test -x $(VENV)/python || $(PYTHON) -m venv .venv
+	@test -x $(VENV)/uv || $(VENV)/pip install --quiet --disable-pip-version-check uv==$(UV_VERSION)
+	@$(VENV)/uv sync --quiet --frozen --extra local
+	@touch $@
+
+$(NODE_READY): package-lock.json
+	@echo "Installing the CDK command line into node_modules …"
+	@npm ci --silent --no-audit --no-fund
+	@touch $@
+
+synth: $(READY) ## Synthesize the stack into cdk.out, unless it is current
+	@$(VENV)/python -m infra.synth
+
+demo: $(READY) ## Start everything in a temporary folder and show a conversation (FILE=… for your own)
+	@$(VENV)/python -m local demo $(if $(FILE),--file "$(FILE)")
+
+up: synth ## Start the local cloud with the stack deployed (PORT=4566 STATE=.unsay)
+	@$(VENV)/python -m local up
+
+down: $(READY) ## Stop it; its state stays
+	@$(VENV)/python -m local down
+
+status: $(READY) ## Say whether it runs
+	@$(VENV)/python -m local status
+
+check: $(READY) ## The quick gate for every edit: style, types, arrows, fast tests
+	@$(VENV)/ruff check --quiet --output-format concise . && $(VENV)/ruff format --quiet --check .
+	@$(VENV)/mypy --no-error-summary
+	@mkdir -p build; $(VENV)/lint-imports > build/lint-imports.txt 2>&1 || (cat build/lint-imports.txt; false)
+	@$(VENV)/pytest -n 2 -m "not stack and not deploy" --ignore tests/infra --ignore tests/local
+
+test: $(READY) $(NODE_READY) synth check ## The whole gate, offline: everything above, the local cloud, the deployed stack, the CDK
+	@$(VENV)/pytest -m "not stack and not deploy" tests/infra tests/local
+	@$(VENV)/pytest -m stack
+	@$(VENV)/pytest -m deploy
+
+format: $(READY) ## Put the code into shape
+	@$(VENV)/ruff check --quiet --fix . ; $(VENV)/ruff format --quiet .
+
+openapi: $(READY) ## Write docs/openapi.json from the code
+	@$(VENV)/python -m unsay_core.contracts.openapi > docs/openapi.json
+
+deploy: $(READY) $(NODE_READY) ## Deploy into your AWS account (see docs/deploy.md)
+	@PATH="$(CURDIR)/$(VENV):$$PATH" npx cdk deploy
+
+clean: ## Remove what was built; keeps .venv, node_modules and .unsay
+	@rm -rf build cdk.out .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis
