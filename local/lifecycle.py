@@ -25,6 +25,8 @@ from local.place import HOST, STACK, Place
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from rich.status import Status
+
 _START_SECONDS = 60.0
 _STOP_SECONDS = 20.0
 _HEALTH_SECONDS = 60.0
@@ -59,12 +61,29 @@ def up(place: Place) -> int:
     """Start, deploy and print how to call; done again it redeploys and prints the same."""
     console = Console()
     try:
-        with _alone(place), console.status("starting the local cloud …") as status:
-            _Progress(console, status).run(place)
+        with console.status("starting the local cloud …") as status:
+            local = bring_up(place, Progress(console, status))
+        _print(console, place, local)
     except (LifecycleError, DeployError, LayerError) as error:
         Console(stderr=True).print(f"[red]unsay is not up:[/] {error}", highlight=False, soft_wrap=True)
         return 1
     return 0
+
+
+def bring_up(place: Place, progress: Progress) -> dict[str, Any]:
+    """Start the server, deploy the stack, make the first key; returns what `local.json` holds.
+
+    Raises `LifecycleError`, `DeployError`, `LayerError`.
+    """
+    with _alone(place):
+        progress.done(_start(place))
+        progress.doing("deploying the stack …")
+        deploy(place, say=progress.done)
+        progress.doing("waiting for the API …")
+        _wait_healthy(place)
+        progress.done("API: healthy")
+        progress.doing("making the admin key …")
+        return _write_local(place)
 
 
 def down(place: Place) -> int:
@@ -74,12 +93,17 @@ def down(place: Place) -> int:
     if found is None or found.state != place.state:
         print(f"no local cloud with the state {place.state} on port {place.port}")
         return 0
-    os.kill(found.pid, signal.SIGTERM)
-    if not _wait(lambda: not _alive(found.pid), _STOP_SECONDS):
+    if not stop(found.pid):
         print(f"process {found.pid} is still stopping; see {place.log}")
         return 1
     print(f"stopped; the state is kept in {place.state}")
     return 0
+
+
+def stop(pid: int) -> bool:
+    """Ask a server to save and stop; True once it is gone."""
+    os.kill(pid, signal.SIGTERM)
+    return _wait(lambda: not _alive(pid), _STOP_SECONDS)
 
 
 def status(place: Place) -> int:
@@ -116,42 +140,36 @@ def _alone(place: Place) -> Iterator[None]:
         yield
 
 
-class _Progress:
-    """One run of `up`, each step a line with its time."""
+class Progress:
+    """What is being done, on a line that passes; what is done, on a line with its time that stays."""
 
-    def __init__(self, console: Console, status: Any) -> None:
+    def __init__(self, console: Console, status: Status) -> None:
         self._console, self._status = console, status
         self._since = time.monotonic()
 
-    def run(self, place: Place) -> None:
-        self._done(_start(place))
-        self._status.update("deploying the stack …")
-        deploy(place, say=self._done)
-        self._status.update("waiting for the API …")
-        _wait_healthy(place)
-        self._done("API: healthy")
-        self._status.update("making the admin key …")
-        local = _write_local(place)
-        self._status.stop()
-        self._print(place, local)
+    def doing(self, what: str) -> None:
+        """Show what takes its time now."""
+        self._status.update(what)
 
-    def _done(self, what: str) -> None:
+    def done(self, what: str) -> None:
+        """Say what was done since the last time."""
         now = time.monotonic()
         self._console.print(f"[green]✓[/] {what} [dim]{now - self._since:.1f} s[/]", highlight=False)
         self._since = now
 
-    def _print(self, place: Place, local: dict[str, Any]) -> None:
-        body = '{"scope": "demo/me", "content": "I moved to Lisbon."}'
-        lines = [
-            f"URL   {place.url}/v1",
-            f"key   {local['admin_key']}",
-            f"file  {place.local_json}",
-            "",
-            f"curl -sS {place.url}/v1/memories -H 'Authorization: Bearer {local['admin_key']}' \\",
-            f"  -H 'Content-Type: application/json' -H 'Idempotency-Key: first' -d '{body}'",
-        ]
-        for line in lines:
-            self._console.print(line, highlight=False, markup=False, soft_wrap=True)
+
+def _print(console: Console, place: Place, local: dict[str, Any]) -> None:
+    body = '{"scope": "demo/me", "content": "I moved to Lisbon."}'
+    lines = [
+        f"URL   {place.url}/v1",
+        f"key   {local['admin_key']}",
+        f"file  {place.local_json}",
+        "",
+        f"curl -sS {place.url}/v1/memories -H 'Authorization: Bearer {local['admin_key']}' \\",
+        f"  -H 'Content-Type: application/json' -H 'Idempotency-Key: first' -d '{body}'",
+    ]
+    for line in lines:
+        console.print(line, highlight=False, markup=False, soft_wrap=True)
 
 
 def _start(place: Place) -> str:
@@ -172,11 +190,19 @@ def _start(place: Place) -> str:
             f"this state is already served on port {recorded.port}: stop it first (make down)"
         )
     process = _daemon(place)
+    try:
+        _await_answer(process, place)
+    except BaseException:  # an interrupt too: a server that nobody waits for would keep the port
+        process.terminate()
+        raise
+    return f"local cloud: started, process {process.pid}"
+
+
+def _await_answer(process: subprocess.Popen[bytes], place: Place) -> None:
     if not _wait(lambda: process.poll() is not None or running(place) is not None, _START_SECONDS):
         raise LifecycleError(f"the server did not answer within {_START_SECONDS:.0f} s; see {place.log}")
     if process.poll() is not None:
         raise LifecycleError(f"the server stopped at once ({place.log}):\n{_tail(place.log)}")
-    return f"local cloud: started, process {process.pid}"
 
 
 def _port_taken(place: Place) -> bool:
