@@ -218,7 +218,7 @@ def _dispatch(mapping_id: str, run: Callable[..., None], *arguments: Any) -> Non
 
     def run_and_touch(*inner: Any) -> None:
         run(*inner)
-        persistence.touch()
+        persistence.touch(tables=False)
 
     _original_dispatch(mapping_id, run_and_touch, *arguments)
 

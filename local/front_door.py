@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from typing import TYPE_CHECKING, Any
 
 from ministack.services import cloudformation
@@ -26,6 +27,8 @@ _FAULT_PATHS = ("/_faults", "/_faults/_faults")
 _STATUS_PATH = "/_local"
 # The emulator's own controls reset everything for whoever asks, a web page included.
 _EMULATOR_PATH = "/_ministack/"
+_SIGNED_FOR = re.compile(rb"Credential=[^/]+/[^/]+/[^/]+/([^/]+)/")
+_TABLE_READS = (b"Get", b"BatchGet", b"Query", b"Scan", b"TransactGet", b"Describe", b"List")
 _BODY_BYTES = 1 << 20
 
 
@@ -55,13 +58,27 @@ def front_door(aws: Application) -> Application:
         if scope["type"] == "http" and scope["path"].startswith(_EMULATOR_PATH):
             await _answer(send, 404, {"message": "Not Found"})
             return
-        persistence.touch()
+        if _is_api_call(scope):  # what a function changes, it changes by calls of its own
+            await aws(_to_api(scope), receive, send)
+            return
+        writes = _may_write_tables(scope)
+        persistence.touch(tables=writes)
         try:
-            await aws(_to_api(scope) if _is_api_call(scope) else scope, receive, send)
-        finally:
-            persistence.touch()  # a change that came after a snapshot began is in the next one
+            await aws(scope, receive, send)
+        finally:  # a change that came after a snapshot began is in the next one
+            persistence.touch(tables=writes)
 
     return serve
+
+
+def _may_write_tables(scope: Scope) -> bool:
+    """Whether a request may change a DynamoDB table: no reads, no other service but CloudFormation."""
+    headers = dict(scope.get("headers", []))
+    signed_for = _SIGNED_FOR.search(headers.get(b"authorization", b""))
+    if signed_for is None or signed_for.group(1) == b"cloudformation":
+        return True
+    operation = headers.get(b"x-amz-target", b"").rpartition(b".")[2]
+    return signed_for.group(1) == b"dynamodb" and not operation.startswith(_TABLE_READS)
 
 
 def _is_api_call(scope: Scope) -> bool:

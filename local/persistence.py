@@ -18,7 +18,7 @@ from ministack import app
 from ministack.core import responses
 from ministack.services import dynamodb, lambda_svc, sqs, sts
 
-from local.snapshots import Snapshots
+from local.snapshots import Encoded, Snapshots
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -56,6 +56,7 @@ logger = logging.getLogger(__name__)
 # Between two snapshots: short, so that two seconds hold; longer, when one takes long, so that work goes on.
 _SHORTEST_PAUSE, _LONGEST_PAUSE = 0.4, 1.0
 _PAUSE_PER_SECOND = 4
+_TABLES, _DEPLOYMENTS = "dynamodb", "cloudformation"
 # Grow with every call and matter to nobody after a crash: saved at a deployment and at shutdown.
 _LOGS = frozenset({"cloudwatch", "cloudwatch_logs", "cloudtrail"})
 
@@ -67,7 +68,7 @@ class _Part:
 
 
 _registered: dict[str, _Part] = {}
-_touched = False
+_touched: set[str] = set()
 _original_load = app._load_persisted_state
 _original_queue_load = sqs.load_persisted_state
 _original_table_load = dynamodb.load_persisted_state
@@ -82,62 +83,52 @@ def register(name: str, dump: Callable[[], Any], load: Callable[[Any], None]) ->
     _registered[name] = _Part(dump, load)
 
 
-def touch() -> None:
-    """Say that something may have changed since the last snapshot."""
-    global _touched  # noqa: PLW0603 - a flag between the server's threads
-    _touched = True
+def touch(*, tables: bool = True) -> None:
+    """Say that something may have changed since the last snapshot.
+
+    Tables are the one part whose cost grows with the data: say so when they were only read.
+    """
+    _touched.add(_TABLES if tables else "the rest")
 
 
-def _parts(everything: bool) -> dict[str, Callable[[], Any]]:
+def _encode(left_out: frozenset[str] = frozenset()) -> list[Encoded]:
     parts: dict[str, Callable[[], Any]] = dict(app._build_persistence_save_dict())
     parts |= {name: part.dump for name, part in _registered.items()}
-    return parts if everything else {name: dump for name, dump in parts.items() if name not in _LOGS}
-
-
-def _encode(everything: bool) -> list[Any]:
-    encoded = []
-    for name, dump in _parts(everything).items():
-        state = dump()
-        if state is not None:  # a module that failed to load has none to report
-            encoded.append(_snapshots.encode(name, state))
-    return encoded
-
-
-def save(everything: bool = True) -> None:
-    """Write a snapshot now; called between requests."""
-    _snapshots.write(_encode(everything))
+    states = {name: dump() for name, dump in parts.items() if name not in left_out}
+    # A module that failed to load has no state to report, and the one it had is kept.
+    return [_snapshots.encode(name, state) for name, state in states.items() if state is not None]
 
 
 async def save_when_touched() -> None:
     """Write a snapshot soon after something happened."""
-    global _touched  # noqa: PLW0603 - a flag between the server's threads
     pause = _SHORTEST_PAUSE
     while True:
         await asyncio.sleep(pause)
         if not _touched:
             continue
-        _touched = False
+        touched = frozenset(_touched)
+        _touched.clear()
         started = time.monotonic()
         try:
-            await _save_off_loop()
+            await _save_off_loop(touched)
         except Exception:  # a thread changed a store meanwhile, or the disk is full: try again
             logger.exception("The snapshot failed and is tried again")
-            _touched = True
+            _touched.update(touched)
         taken = time.monotonic() - started
         pause = min(max(_SHORTEST_PAUSE, _PAUSE_PER_SECOND * taken), _LONGEST_PAUSE)
 
 
-async def _save_off_loop() -> None:
+async def _save_off_loop(touched: frozenset[str]) -> None:
     """Encode on the loop, where no request is half done; write in a thread, where nobody waits."""
-    deployed = _snapshots.file_of("cloudformation")
-    encoded = _encode(everything=False)
-    if deployed not in [part.file for part in encoded]:
-        encoded = _encode(everything=True)
+    encoded = _encode(_LOGS if _TABLES in touched else _LOGS | {_TABLES})
+    if _snapshots.file_of(_DEPLOYMENTS) not in [part.file for part in encoded]:
+        encoded = _encode()
     await asyncio.to_thread(_snapshots.write, encoded)
 
 
 def _save_all(_services: Any) -> None:
-    save()
+    """At a clean shutdown: everything, logs too."""
+    _snapshots.write(_encode())
 
 
 def _load_all() -> None:
