@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -37,18 +36,33 @@ def read_keyring(session: boto3.session.Session, secret_arn: str) -> Keyring:
     return Keyring.from_pepper(secret["SecretString"])
 
 
-@dataclass
-class ApiService:
-    """What the api λ needs. It opens scopes; it holds no permission to data itself."""
+class _Service:
+    """What every λ has: an AWS session of its own role, and the world."""
 
-    settings: ApiSettings
-    session: boto3.session.Session = field(default_factory=boto3.session.Session)
-    world: World = field(default_factory=real_world)
+    def __init__(self, *, session: boto3.session.Session | None = None, world: World | None = None) -> None:
+        self.session = session or boto3.session.Session()
+        self.world = world or real_world()
+
+
+class _Keyed(_Service):
+    """A λ that may read the pepper."""
+
+    def __init__(self, settings: ApiSettings | AuthorizerSettings, **given: Any) -> None:
+        super().__init__(**given)
+        self._secret_arn = settings.pepper_secret_arn
 
     @cached_property
     def keyring(self) -> Keyring:
         """The deployment's keys."""
-        return read_keyring(self.session, self.settings.pepper_secret_arn)
+        return read_keyring(self.session, self._secret_arn)
+
+
+class ApiService(_Keyed):
+    """What the api λ needs. It opens scopes; it holds no permission to data itself."""
+
+    def __init__(self, settings: ApiSettings, **given: Any) -> None:
+        super().__init__(settings, **given)
+        self.settings = settings
 
     @cached_property
     def sessions(self) -> ScopedSessions:
@@ -92,18 +106,12 @@ class ApiService:
                 return self.settings.reader_role_arn
 
 
-@dataclass
-class AuthorizerService:
+class AuthorizerService(_Keyed):
     """What the authorizer λ needs: keys, read under its own role, and the pepper they are hashed with."""
 
-    settings: AuthorizerSettings
-    session: boto3.session.Session = field(default_factory=boto3.session.Session)
-    world: World = field(default_factory=real_world)
-
-    @cached_property
-    def keyring(self) -> Keyring:
-        """The deployment's keys."""
-        return read_keyring(self.session, self.settings.pepper_secret_arn)
+    def __init__(self, settings: AuthorizerSettings, **given: Any) -> None:
+        super().__init__(settings, **given)
+        self.settings = settings
 
     @cached_property
     def keys(self) -> DynamoKeys:
@@ -112,17 +120,11 @@ class AuthorizerService:
         return DynamoKeys(lambda: client, self.settings.access_table)
 
 
-class _Workshop:
+class _Workshop(_Service):
     """Opens scopes for a worker: under the projector's role, each with its own tag."""
 
-    def __init__(
-        self,
-        settings: ProjectSettings | IndexSettings,
-        session: boto3.session.Session | None = None,
-        world: World | None = None,
-    ) -> None:
-        self.session = session or boto3.session.Session()
-        self.world = world or real_world()
+    def __init__(self, settings: ProjectSettings | IndexSettings, **given: Any) -> None:
+        super().__init__(**given)
         self._common = settings
 
     @cached_property
