@@ -118,9 +118,15 @@ def status(place: Place) -> int:
 
 
 def _recorded(place: Place) -> Place:
-    """The place with the port its `local.json` names, so that `down` needs the state alone."""
-    local = _local(place)
-    return replace(place, port=int(local["url"].rpartition(":")[2])) if "url" in local else place
+    """The place with the port its server was started on, so that `down` needs the state alone."""
+    try:
+        return replace(place, port=int(_port_file(place).read_text()))
+    except (FileNotFoundError, ValueError):
+        return place
+
+
+def _port_file(place: Place) -> Path:
+    return place.state / ".port"
 
 
 def _local(place: Place) -> dict[str, Any]:
@@ -213,6 +219,7 @@ def _port_taken(place: Place) -> bool:
 def _daemon(place: Place) -> subprocess.Popen[bytes]:
     """The server in a session of its own, holding none of our terminal."""
     command = [sys.executable, "-m", "local", "serve", "--port", str(place.port), "--state", str(place.state)]
+    _port_file(place).write_text(str(place.port))
     with open(os.open(place.log, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600), "ab") as log:
         return subprocess.Popen(
             command,

@@ -75,7 +75,7 @@ def test_its_whole_life(place, made, capsys):
     assert again["pid"] != local["pid"]
     assert made == [local["admin_key"]]
 
-    # The port is the one in local.json: `down` needs to know the state alone.
+    # The port is the one it was started on: `down` needs to know the state alone.
     assert lifecycle.down(Place(1, place.state)) == 0
     assert lifecycle.running(place) is None
     assert lifecycle.down(place) == 0
