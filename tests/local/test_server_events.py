@@ -70,6 +70,13 @@ class TestStreams:
         assert json.loads(lost[0]["Body"])["requestContext"]["condition"] == "RetryAttemptsExhausted"
 
 
+    def test_a_batch_that_fails_whole_is_cut_until_the_bad_record_is_alone(self, cloud, app, write):
+        for pk in ("left#P", "explode#P", "right#P"):
+            write(pk)
+        until(lambda: ["right#P"] in self.delivered(cloud, app, "right#P"))
+        assert ["explode#P"] in self.delivered(cloud, app, "explode#P")
+
+
 class TestFifoQueues:
     def seen(self, cloud, app, *groups):
         return [line for line in cloud.printed(app["QueueFunction"]) if line.get("group") in groups]

@@ -50,9 +50,11 @@ def importable(*names):
 
 
 def stream(event, context):
-    """Prints the keys it is given, and fails a record whose key says so."""
+    """Prints the keys it is given, and fails a record, or the batch, whose key says so."""
     keys = [record["dynamodb"]["Keys"]["pk"]["S"] for record in event["Records"]]
     print(json.dumps({"batch": keys}), flush=True)
+    if any(key.startswith("explode") for key in keys):
+        raise RuntimeError("the whole batch fails")
     failed = [
         record["dynamodb"]["SequenceNumber"]
         for record, key in zip(event["Records"], keys, strict=True)
