@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 _LOST_RACE = frozenset({"ConditionalCheckFailed", "TransactionConflict"})
+_LOST_ALONE = frozenset({"ConditionalCheckFailedException", "TransactionConflictException"})
 _FULL = frozenset({"ThrottlingError", "ProvisionedThroughputExceeded"})
 _THROTTLED = frozenset(
     {
@@ -39,7 +40,7 @@ def translated(what: str = "the ledger") -> Iterator[None]:
         raise UnavailableError(f"{what} cannot be reached") from unreachable
     except ClientError as refused:
         reasons = {reason.get("Code") for reason in refused.response.get("CancellationReasons", [])}
-        if reasons & _LOST_RACE:
+        if reasons & _LOST_RACE or refused.response["Error"]["Code"] in _LOST_ALONE:
             raise ConflictError("another writer was first") from None
         if reasons & _FULL or is_throttled(refused) or is_outage(refused):
             raise UnavailableError(f"{what} cannot serve this now") from refused

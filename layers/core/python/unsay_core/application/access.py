@@ -62,14 +62,15 @@ class Keys(Protocol):
 
 def make_key(command: MakeKey, maker: Principal, keys: Keys, keyring: Keyring, world: World) -> NewKey:
     """Make a key that may do no more than its maker; raises `ForbiddenError` otherwise."""
+    Principal("key", command.kind, command.grants)  # raises for a key nobody could make
+    if command.expires_at is not None and command.expires_at <= world.clock.now():
+        raise InvalidRequestError.at("expires_at", "the key would have expired already")
     if not all(_administers(maker, grant.pattern) for grant in command.grants):
         raise ForbiddenError("a key is made by an admin of every scope it names")
     if command.kind is PrincipalKind.HUMAN and maker.kind is not PrincipalKind.HUMAN:
         raise ForbiddenError("only a human makes a human's key")
     if not all(maker.includes(grant) for grant in command.grants):
         raise ForbiddenError("a key cannot be given more than its maker holds")
-    if command.expires_at is not None and command.expires_at <= world.clock.now():
-        raise InvalidRequestError.at("expires_at", "the key would have expired already")
     return store_key(command, maker.id, keys, keyring, world)
 
 

@@ -48,16 +48,6 @@ class Draft:
         self.seq = self._head.seq + 1
         self.at = at
 
-    @property
-    def is_first(self) -> bool:
-        """True if the scope has never held anything."""
-        return self._known is None
-
-    @property
-    def size(self) -> int:
-        """How many items the transaction will have: its parts, the head and the audit entry."""
-        return len(self._parts) + 2
-
     def add(self, part: Put | Delete) -> None:
         """Add a part that was stated elsewhere."""
         self._parts.append(part)
@@ -82,7 +72,9 @@ class Draft:
         after = memory.superseded(by=by, because=because, at=self.at)
         self.put(Version(memory), Absent())
         self.put(after, Holds("version", memory.version))
-        self.delete(duplicate_ref(duplicate_digest(self._opened.keys, memory.fact)))
+        said = duplicate_digest(self._opened.keys, memory.fact)
+        if said != duplicate_digest(self._opened.keys, by.fact):  # else the successor takes its place
+            self.delete(duplicate_ref(said))
         self._owe(after)
         self._count(-1)
 
@@ -92,7 +84,7 @@ class Draft:
         for version in range(1, memory.version):
             self.delete(version_ref(memory.id, version))
         if memory.status is Status.ACTIVE:
-            self.delete(duplicate_ref(duplicate_digest(self._opened.keys, memory.fact)))
+            self._give_up_duplicate(memory)
             self._count(-1)
         self.put(Pending(memory.id, self.seq, Work.DELETE, erasure_id=erasure_id))
 
@@ -113,6 +105,15 @@ class Draft:
     def commit(self) -> None:
         """Commit all of it or nothing; raises `ConflictError` if another writer was first."""
         self._opened.ledger.commit(tuple(self._parts))
+
+    def _give_up_duplicate(self, memory: Memory) -> None:
+        """Remove a memory's exact statement, unless another said the same after this one had expired."""
+        ref = duplicate_ref(duplicate_digest(self._opened.keys, memory.fact))
+        if memory.status_at(self.at) is Status.EXPIRED:
+            known = self._opened.ledger.read([ref]).get(ref)
+            if known is None or known.memory_id != memory.id:
+                return
+        self.delete(ref)
 
     def _owe(self, memory: Memory) -> None:
         self.put(Pending(memory.id, self.seq, Work.PUT, fact=memory.fact))

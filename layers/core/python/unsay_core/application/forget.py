@@ -49,16 +49,17 @@ def forget(command: Forget, opened: OpenScope, world: World) -> Erasure:
 
     Raises `NotFoundError`, `AlreadyForgottenError` (with the earlier erasure), `BusyError`.
     """
-    return settle(lambda: _attempt(command, opened, world), world)
+    erasure_id = world.new_id("era")
+    return settle(lambda: _attempt(command, erasure_id, opened, world), world)
 
 
-def _attempt(command: Forget, opened: OpenScope, world: World) -> Erasure:
+def _attempt(command: Forget, erasure_id: str, opened: OpenScope, world: World) -> Erasure:
+    """One try; after a lost race it goes on with the receipt that an earlier try began."""
     target, tombstone = memory_ref(command.memory_id), id_tombstone_ref(command.memory_id)
-    snapshot = opened.ledger.read([HEAD, target, tombstone])
+    snapshot = opened.ledger.read([HEAD, target, tombstone, erasure_ref(erasure_id)])
     memory = snapshot.get(target)
     if memory is None:
         raise _absence(snapshot.get(tombstone))
-    erasure_id = world.new_id("era")
     for batch in _batches([memory, *_predecessors(memory, opened)]):
         draft = Draft(opened, snapshot, world.clock.now())
         erasure = _erase(batch, draft, command, snapshot.get(erasure_ref(erasure_id)), erasure_id, opened)

@@ -29,7 +29,6 @@ if TYPE_CHECKING:
     from unsay_core.application.ports import Clock, IndexScope
     from unsay_core.domain.ledger import Change
 
-BATCH = 10  # documents in one request of the knowledge base
 PATIENCE = 4.0  # seconds to wait for the knowledge base before the message goes back to the queue
 PAUSE = 0.2  # seconds between two looks
 

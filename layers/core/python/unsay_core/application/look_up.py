@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from unsay_core.domain.errors import NotFoundError
 from unsay_core.domain.ledger import Area, memory_ref
-from unsay_core.domain.memory import Kind, Memory, Status, Trust
+from unsay_core.domain.memory import Because, Kind, Memory, Status, Trust
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -38,7 +38,7 @@ class ListMemories:
         """True if a memory is one of those asked for."""
         fact = memory.fact
         return (
-            memory.status_at(now) is self.status
+            self._has_status(memory, now)
             and self.kind in (None, fact.kind)
             and (self.tag is None or self.tag in fact.tags)
             and self.key in (None, fact.key)
@@ -46,6 +46,13 @@ class ListMemories:
             and self.run_id in (None, memory.source.run_id)
             and (self.valid_at is None or fact.validity.contains(self.valid_at))
         )
+
+    def _has_status(self, memory: Memory, now: datetime) -> bool:
+        """What was true at `valid_at` counts as active, though the world has changed since."""
+        status = memory.status_at(now)
+        if self.valid_at is not None and self.status is Status.ACTIVE and status is Status.SUPERSEDED:
+            return memory.superseded_because is Because.CHANGED
+        return status is self.status
 
 
 @dataclass(frozen=True, slots=True)

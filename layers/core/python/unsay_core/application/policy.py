@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 def refuse_credentials(fact: Fact, *extra: str | None, opened: OpenScope, world: World) -> None:
     """Raise `SecretRefusedError` if any field of a write carries a credential."""
-    texts = [fact.content, *fact.tags, *(text for text in extra if text)]
+    texts = [fact.content, *fact.tags, *(text for text in (fact.key, *extra) if text)]
     if not (any(map(find_credential, texts)) or find_in_json([fact.data, fact.metadata])):
         return
     audit_refusal(opened, world, reason="secret")

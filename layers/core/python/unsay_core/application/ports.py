@@ -58,7 +58,10 @@ class Ledger(Protocol):
         """Up to `limit` entries of an area in the order of their ids, beyond the id `after`."""
 
     def commit(self, change: Change) -> None:
-        """All of the change or nothing; raises `ConflictError` if an expectation does not hold."""
+        """All of the change or nothing; raises `ConflictError` if an expectation does not hold.
+
+        At most 100 parts, no two of them for one place.
+        """
 
 
 @dataclass(frozen=True, slots=True)

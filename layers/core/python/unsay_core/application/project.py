@@ -22,6 +22,8 @@ def project_memory(memory_id: str, scope: WorkScope) -> IndexTask | None:
     """
     found = scope.ledger.read([memory_ref(memory_id), pending_ref(memory_id)])
     pending, memory = found.get(pending_ref(memory_id)), found.get(memory_ref(memory_id))
+    if pending is None and memory is None:
+        scope.documents.delete(memory_id)  # whoever stored it late may have died before looking again
     if pending is None or pending.submitted:
         return None
     if memory is not None:

@@ -115,8 +115,9 @@ class _Asked:
 
     def wait(self, until: float) -> None:
         """Take what the stores say until then; a late or failing index is a reason, not an error."""
-        self.pending = self._owed.result()
-        if len(self.pending) == BACKLOG:
+        owed = self._owed.result()
+        self.pending = [entry for entry in owed if entry.work is Work.PUT]
+        if len(owed) == BACKLOG:
             self.reasons.append("index_backlog")
         if self._proposed is None:
             return
@@ -156,7 +157,7 @@ class _Asked:
 
     def _read_pending(self) -> list[Pending]:
         page = self.opened.ledger.page(Area.PENDING, limit=BACKLOG, newest_first=True)
-        return [entry for entry in page if isinstance(entry, Pending) and entry.work is Work.PUT]
+        return [entry for entry in page if isinstance(entry, Pending)]
 
     def _search(self) -> Sequence[Hit]:
         return self.opened.search.nearest(

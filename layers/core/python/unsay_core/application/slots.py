@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from unsay_core.domain.errors import InvalidRequestError
 from unsay_core.domain.ledger import Absent, Holds, Occupant, Slot, memory_ref, slot_ref
 from unsay_core.domain.memory import Because, Status
 
@@ -12,6 +13,8 @@ if TYPE_CHECKING:
     from unsay_core.application.draft import Draft
     from unsay_core.application.ports import OpenScope, Snapshot
     from unsay_core.domain.memory import Memory
+
+MOST_REPLACED = 20  # memories, each with four items of a transaction's hundred
 
 
 def take_slot(
@@ -28,6 +31,8 @@ def take_slot(
     slot = snapshot.get(slot_ref(key))
     occupants = [o for o in slot.occupants if o.memory_id != leaving] if slot else []
     rivals = [o.memory_id for o in occupants if o.validity.overlaps(memory.fact.validity)]
+    if len(rivals) > MOST_REPLACED:
+        raise InvalidRequestError.at("key", f"this would replace more than {MOST_REPLACED} memories at once")
     replaced = _active(rivals, opened)
     memory = replace(memory, supersedes=(*memory.supersedes, *(rival.id for rival in replaced)))
     for rival in replaced:
@@ -57,4 +62,7 @@ def _active(ids: list[str], opened: OpenScope) -> list[Memory]:
 
 def _write(draft: Draft, key: str, slot: Slot | None, occupants: tuple[Occupant, ...]) -> None:
     expect = Holds("revision", slot.revision) if slot else Absent()
-    draft.put(Slot(key, (slot.revision if slot else 0) + 1, occupants), expect)
+    if occupants:
+        draft.put(Slot(key, (slot.revision if slot else 0) + 1, occupants), expect)
+    elif slot:
+        draft.delete(slot_ref(key), expect)  # a key, too, is the caller's text

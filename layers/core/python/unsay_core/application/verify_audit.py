@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from unsay_core.domain.audit import AuditEntry, walk
+from unsay_core.domain.errors import InvalidRequestError
 from unsay_core.domain.ledger import HEAD, Area, Head, audit_ref
 
 if TYPE_CHECKING:
@@ -32,6 +33,8 @@ class Verification:
 def verify_audit(opened: OpenScope, *, start: int = 1) -> Verification:
     """Check every link from `start` on, and that the last one is what the head names."""
     head = opened.ledger.read([HEAD]).get(HEAD) or Head()
+    if start > head.seq + 1:
+        raise InvalidRequestError.at("from", "the chain ends before that")
     before = opened.ledger.read([audit_ref(start - 1)]).get(audit_ref(start - 1)) if start > 1 else None
     if start > 1 and before is None:
         return Verification(False, True, None, head.seq, head, first_bad=start - 1)
@@ -41,10 +44,18 @@ def verify_audit(opened: OpenScope, *, start: int = 1) -> Verification:
     first_bad = verdict.first_bad or (reached + 1 if reached < stop else None)
     if first_bad is None and stop == head.seq and verdict.last and verdict.last.hash != head.hash:
         first_bad = head.seq
+    if first_bad is None and stop == head.seq and _is_past(head, opened):
+        first_bad = head.seq + 1
     complete = first_bad is not None or stop >= head.seq
     return Verification(
         first_bad is None, complete, None if complete else stop + 1, head.seq, head, first_bad
     )
+
+
+def _is_past(head: Head, opened: OpenScope) -> bool:
+    """True if there is an entry beyond the head that no later head accounts for: somebody put it back."""
+    beyond = opened.ledger.page(Area.AUDIT, after=audit_ref(head.seq).id, limit=1)
+    return bool(beyond) and (opened.ledger.read([HEAD]).get(HEAD) or Head()).seq == head.seq
 
 
 def _entries(opened: OpenScope, start: int, stop: int) -> Iterator[AuditEntry]:

@@ -1,0 +1,174 @@
+"""The HTTP API without a network: events as the gateway makes them, answers as clients read them."""
+
+from __future__ import annotations
+
+import copy
+import json
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+from urllib.parse import quote
+
+from functions.api.app import Api
+from unsay_core.contracts import exact_json
+from unsay_core.domain.scope import Action, Grant, Principal, PrincipalKind, ScopePattern
+
+if TYPE_CHECKING:
+    from tests.support.fakes import FakeService
+
+EVENTS = Path(__file__).resolve().parents[1] / "events"
+
+
+def event(name: str) -> dict[str, Any]:
+    """An event fixture."""
+    value: dict[str, Any] = json.loads((EVENTS / f"{name}.json").read_text())
+    return value
+
+
+_REQUEST = event("api_request")
+
+
+def principal(
+    pattern: str = "*", *actions: Action, kind: PrincipalKind = PrincipalKind.HUMAN, key: str = "key_admin"
+) -> Principal:
+    """A caller; every action if none is named."""
+    return Principal(key, kind, (Grant(ScopePattern.parse(pattern), frozenset(actions or Action)),))
+
+
+ADMIN = principal()
+
+
+@dataclass
+class Answer:
+    """What came back."""
+
+    status: int
+    text: str
+    headers: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def body(self) -> Any:
+        return exact_json.loads(self.text, max_depth=100)
+
+    @property
+    def code(self) -> str | None:
+        """The code of a problem, None for an answer that is none."""
+        is_problem = self.headers["Content-Type"] == "application/problem+json"
+        return self.body["code"] if is_problem else None
+
+    def __getitem__(self, name: str) -> Any:
+        return self.body[name]
+
+
+class Caller:
+    """One principal at the API of a service."""
+
+    def __init__(self, service: FakeService, who: Principal | None = ADMIN) -> None:
+        self.service = service
+        self.who = who
+        self._api = Api(service)  # type: ignore[arg-type]
+
+    def as_(self, who: Principal | None) -> Caller:
+        """Another principal at the same API."""
+        return Caller(self.service, who)
+
+    def send(
+        self,
+        method: str,
+        path: str,
+        body: Any = None,
+        *,
+        raw: str | None = None,
+        query: str = "",
+        base64: bool = False,
+        **headers: str,
+    ) -> Answer:
+        """One request; `raw` is a body as it stands, header names are written with underscores."""
+        request = copy.deepcopy(_REQUEST)
+        request |= {"routeKey": "$default", "rawPath": path, "rawQueryString": query}
+        request["requestContext"]["http"] |= {"method": method, "path": path}
+        request["headers"] |= {name.replace("_", "-"): value for name, value in headers.items()}
+        text = raw if raw is not None else exact_json.dumps(body) if body is not None else None
+        if text is not None:
+            request |= {"body": text, "isBase64Encoded": base64}
+        if self.who is None:
+            del request["requestContext"]["authorizer"]
+        else:
+            found = {"principal": json.dumps(self.who.to_json())}
+            request["requestContext"]["authorizer"] = {"lambda": found}
+        answer = self._api(request, None)  # type: ignore[arg-type]
+        flat = {
+            name: value if isinstance(value, str) else value[0] for name, value in answer["headers"].items()
+        }
+        return Answer(answer["statusCode"], answer["body"], flat)
+
+    def remember(
+        self, content: str = "Alice lives in Lisbon.", scope: Any = "acme/alice", **fields: Any
+    ) -> Answer:
+        """`POST /v1/memories`; `headers` are headers."""
+        headers = fields.pop("headers", {})
+        return self.send("POST", "/v1/memories", {"scope": scope, "content": content, **fields}, **headers)
+
+    def get(self, memory_id: str, scope: str = "acme/alice") -> Answer:
+        return self.send("GET", f"/v1/memories/{memory_id}", query=f"scope={quoted(scope)}")
+
+    def list(self, scope: str = "acme/alice", **parameters: Any) -> Answer:
+        pairs = [f"scope={quoted(scope)}", *(f"{name}={quoted(value)}" for name, value in parameters.items())]
+        return self.send("GET", "/v1/memories", query="&".join(pairs))
+
+    def correct(
+        self,
+        memory_id: str,
+        content: str,
+        because: str = "changed",
+        *,
+        version: int | str | None = 1,
+        scope: str = "acme/alice",
+        headers: dict[str, str] | None = None,
+        **fields: Any,
+    ) -> Answer:
+        given = {"if_match": f'"{version}"'} if version is not None else {}
+        return self.send(
+            "POST",
+            f"/v1/memories/{memory_id}/correct",
+            {"content": content, "because": because, **fields},
+            query=f"scope={quoted(scope)}",
+            **given,
+            **(headers or {}),
+        )
+
+    def forget(
+        self, memory_id: str, reason: str = "user_request", scope: str = "acme/alice", **parameters: str
+    ) -> Answer:
+        more = "".join(f"&{name}={quoted(value)}" for name, value in parameters.items())
+        return self.send(
+            "DELETE", f"/v1/memories/{memory_id}", query=f"scope={quoted(scope)}&reason={reason}{more}"
+        )
+
+    def recall(
+        self, query: str = "Where does Alice live?", scope: Any = "acme/alice", **fields: Any
+    ) -> Answer:
+        where = {"scopes": scope} if isinstance(scope, list) else {"scope": scope}
+        return self.send("POST", "/v1/recall", {**where, "query": query, **fields})
+
+    def receipt(self, erasure_id: str, scope: str = "acme/alice") -> Answer:
+        return self.send("GET", f"/v1/erasures/{erasure_id}", query=f"scope={quoted(scope)}")
+
+    def verify(self, scope: str = "acme/alice", **parameters: Any) -> Answer:
+        more = "".join(f"&{name}={value}" for name, value in parameters.items())
+        return self.send("GET", "/v1/audit/verify", query=f"scope={quoted(scope)}{more}")
+
+    def recalled(
+        self, query: str = "Where does Alice live?", scope: Any = "acme/alice", **fields: Any
+    ) -> list[str]:
+        """The contents of what is recalled, best first."""
+        return [item["memory"]["content"] for item in self.recall(query, scope, **fields)["items"]]
+
+    def listed(self, scope: str = "acme/alice", **parameters: Any) -> list[str]:
+        """The contents of the first page of a listing."""
+        return [memory["content"] for memory in self.list(scope, **parameters)["items"]]
+
+
+def quoted(value: object) -> str:
+    """A query parameter's value, percent-encoded."""
+    return quote(str(value), safe="")

@@ -1,0 +1,168 @@
+"""Entries of every type, with every field that could be bent on its way through a store."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from decimal import Decimal
+from typing import Any
+
+from unsay_core.domain.audit import AuditEntry, Event, Happening, sealed
+from unsay_core.domain.ledger import (
+    Cascaded,
+    Duplicate,
+    Entry,
+    Erasure,
+    Head,
+    Occupant,
+    Outcome,
+    Pending,
+    Slot,
+    Tombstone,
+    TombstoneKind,
+    Version,
+    Work,
+)
+from unsay_core.domain.memory import (
+    Because,
+    Fact,
+    IndexState,
+    Kind,
+    Memory,
+    Reason,
+    Source,
+    Status,
+    Trust,
+)
+from unsay_core.domain.timeline import Interval
+
+AT = datetime(2026, 5, 1, 9, 30, 0, 123456, tzinfo=UTC)
+SECOND = AT.replace(microsecond=0)
+NONCE = "00" * 16
+
+
+def memory(number: int = 1, content: str = "Alice lives in Lisbon.", **changes: Any) -> Memory:
+    """A plain memory; ids sort by number. Fields of the fact may be given too."""
+    of_fact = {name: changes.pop(name) for name in list(changes) if name in Fact.__dataclass_fields__}
+    plain = Memory(
+        id=f"mem_{number:026d}",
+        fact=Fact(content, **of_fact),
+        source=Source("api", "key_1"),
+        trust=Trust.ASSERTED,
+        recorded_at=AT,
+        updated_at=AT,
+        nonce=NONCE,
+    )
+    return replace(plain, **changes)
+
+
+def nested(depth: int) -> Any:
+    """JSON of that depth."""
+    value: Any = "the bottom"
+    for _ in range(depth):
+        value = {"a": [value]}
+    return value
+
+
+EVERY_NUMBER = [
+    1,
+    Decimal("1.0"),
+    Decimal("1.00"),
+    Decimal("1E+2"),
+    Decimal("1E-130"),
+    -0,
+    Decimal("-0.0"),
+    12345678901234567890123456789012345678,
+    Decimal("0.1234567890123456789012345678901234567"),
+    True,
+    False,
+    None,
+]
+
+HARD_FACT = Fact(
+    content="Ünï 日本語 \U0001f600 \u202e e\u0301 \x00\t\n'\"\\#",
+    kind=Kind.EPISODIC,
+    key="home_city.v-2",
+    tags=("", "a", "Ä"),
+    importance=Decimal("0.25"),
+    data={"numbers": EVERY_NUMBER, "": "", "empty": [[], {}], "deep": nested(14), "data": {"metadata": 1}},
+    metadata={"n": 1, "f": Decimal("1.0"), "s": "", "b": False, "l": []},
+    valid_from=datetime(1, 1, 1, tzinfo=UTC),
+    valid_to=datetime(9999, 12, 31, 23, 59, 59, 999999, tzinfo=UTC),
+    expires_at=SECOND,
+)
+HARD_MEMORY = Memory(
+    id="mem_hard",
+    fact=HARD_FACT,
+    source=Source("api", "key_1", "run:1", (0, 2**53 - 1), "Zitat", "model"),
+    trust=Trust.DISPUTED,
+    recorded_at=AT,
+    updated_at=SECOND,
+    nonce=NONCE,
+    status=Status.SUPERSEDED,
+    invalidated_at=AT + timedelta(microseconds=1),
+    version=3,
+    supersedes=("mem_a", "mem_b"),
+    superseded_by="mem_c",
+    superseded_because=Because.WRONG,
+    derived_from=("mem_d",),
+    index_state=IndexState.INDEXED,
+    indexed_at=AT,
+)
+
+
+def audit_entry(seq: int = 1) -> AuditEntry:
+    """A sealed entry with every field of its happening."""
+    happening = Happening(
+        Event.FORGOTTEN, "mem_1", 2, "commitment", ("mem_2", "mem_3"), "user_request", "note", "era_1"
+    )
+    return sealed(AuditEntry(seq, AT, "key_1", happening, prev="0" * 64))
+
+
+EVERY_ENTRY: dict[str, Entry] = {
+    "a fresh head": Head(),
+    "a head": Head(seq=41, hash="ab" * 32, epoch=3, memories=7),
+    "a plain memory": memory(),
+    "a memory of hard values": HARD_MEMORY,
+    "a memory of empty values": memory(2, content=" ", tags=(), data=None, metadata={}),
+    "a memory whose data is an empty list": memory(3, data=[]),
+    "a memory whose data is an empty string": memory(4, data=""),
+    "a memory whose data is zero": memory(5, data=0),
+    "a memory whose data is false": memory(6, data=False),
+    "a version": Version(HARD_MEMORY),
+    "a duplicate": Duplicate("digest", "mem_1"),
+    "an empty slot": Slot("home_city", 3, ()),
+    "a slot": Slot(
+        "home_city",
+        1,
+        (Occupant("mem_1", Interval(AT, SECOND + timedelta(days=1))), Occupant("mem_2", Interval())),
+    ),
+    "a put that is owed": Pending("mem_1", 4, Work.PUT, fact=HARD_FACT),
+    "a delete that is owed": Pending("mem_2", 5, Work.DELETE, erasure_id="era_1", submitted=True),
+    "an outcome": Outcome("digest", "request", 201, "mem_1", 1, 1_777_777_777),
+    "a tombstone of an id": Tombstone("mem_1", TombstoneKind.ID, AT, "key_1", Reason.TEST, "era_1"),
+    "a tombstone of a value": Tombstone(
+        "dig", TombstoneKind.VALUE, SECOND, "key_1", Reason.OTHER, lifted=True
+    ),
+    "a receipt": Erasure(
+        id="era_1",
+        selector={"ids": ["mem_1"], "n": Decimal("1.0")},
+        reason=Reason.CONSENT_WITHDRAWN,
+        requested_at=AT,
+        actor="key_1",
+        matched=1,
+        erased=2,
+        tombstones=3,
+        audit_seq=9,
+        digest="ff",
+        cascade=(Cascaded("mem_2", "predecessor"),),
+        remaining=("mem_1", "mem_2"),
+        proven_at=SECOND,
+        revision=2,
+    ),
+    "a bare receipt": Erasure("era_2", {}, Reason.TEST, AT, "key_1"),
+    "an audit entry": audit_entry(),
+    "an audit entry of a refusal": sealed(
+        AuditEntry(2, SECOND, "key_1", Happening(Event.REFUSED, reason="secret"), prev="1" * 64)
+    ),
+}
