@@ -26,6 +26,8 @@ from typing import IO, Any, cast
 from ministack.core import lambda_runtime as runtime
 from ministack.services import lambda_svc
 
+from local.place import HOST, PYTHON_NEEDS
+
 PATCHES = {
     "ministack.core.lambda_runtime": (
         "Worker",
@@ -44,7 +46,7 @@ PATCHES = {
 }
 
 _BOOTSTRAP = Path(__file__).with_name("lambda_bootstrap.py")
-_INIT_SECONDS = 10.0  # Lambda's own limit for the init phase
+_INIT_SECONDS = 60.0  # Lambda allows ten; a busy machine is no failed init
 _STOP_SECONDS = 1.0
 _PARTIAL = "partial-"
 _CHUNK = 1 << 16
@@ -86,8 +88,9 @@ def environment(config: dict[str, Any], task_root: Path) -> dict[str, str]:
     own = (config.get("Environment") or {}).get("Variables") or {}
     name = config["FunctionName"]
     return {
+        **{key: os.environ[key] for key in PYTHON_NEEDS if key in os.environ},
         runtime.HOST_PREFIX_ENV: "true",
-        "AWS_ENDPOINT_URL": f"http://127.0.0.1:{os.environ['GATEWAY_PORT']}",
+        "AWS_ENDPOINT_URL": f"http://{HOST}:{os.environ['GATEWAY_PORT']}",
         **{key: value for key, value in own.items() if key not in runtime._RESERVED_RUNTIME_ENV_VARS},
         **runtime.execution_credentials(config),
         "AWS_REGION": region,

@@ -14,6 +14,14 @@ STACK = "unsay-dev"
 ROOT_KEY = "test"
 
 
+# A Python built as a shared library may not start without it; Lambda sets it for its own.
+PYTHON_NEEDS = ("LD_LIBRARY_PATH",)
+
+
+def _kept(*names: str) -> dict[str, str]:
+    return {name: os.environ[name] for name in names if name in os.environ}
+
+
 @dataclass(frozen=True)
 class Place:
     """One local cloud: its port on loopback and the folder its state is kept in."""
@@ -48,8 +56,7 @@ class Place:
 
     def server_environment(self) -> dict[str, str]:
         """Everything the server process may see: nothing of the shell that started it but where tools are."""
-        kept = {name: os.environ[name] for name in ("PATH", "HOME", "LANG", "TMPDIR") if name in os.environ}
-        return kept | {
+        return _kept("PATH", "HOME", "LANG", "TMPDIR", *PYTHON_NEEDS) | {
             "BIND_HOST": HOST,
             "GATEWAY_PORT": str(self.port),
             "MINISTACK_REGION": REGION,

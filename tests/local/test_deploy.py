@@ -110,6 +110,53 @@ def test_an_update_is_applied_and_keeps_what_it_does_not_touch(cloud, app, other
     assert held() == (arn, value, 2)
 
 
+def test_new_code_and_a_new_layer_are_run_at_once(cloud, app, other_app):
+    name, with_resources = other_app
+    trusted = {
+        "Effect": "Allow",
+        "Principal": {"Service": "lambda.amazonaws.com"},
+        "Action": "sts:AssumeRole",
+    }
+    document = {"Version": "2012-10-17", "Statement": [trusted]}
+    role = {"Type": "AWS::IAM::Role", "Properties": {"AssumeRolePolicyDocument": document}}
+
+    def version(number):
+        archives = {
+            "code": {"code.py": f"import layered\ndef handler(*_): return [{number}, layered.NUMBER]"},
+            "layer": {"python/layered.py": f"NUMBER = {number}"},
+        }
+        for kind, files in archives.items():
+            body = io.BytesIO()
+            with zipfile.ZipFile(body, "w") as archive:
+                for path, text in files.items():
+                    archive.writestr(path, text)
+            cloud.client("s3").put_object(Bucket=BUCKET, Key=f"{kind}-{number}.zip", Body=body.getvalue())
+        layer = {"Content": {"S3Bucket": BUCKET, "S3Key": f"layer-{number}.zip"}}
+        function = {
+            "Handler": "code.handler",
+            "Runtime": "python3.13",
+            "Role": {"Fn::GetAtt": ["Role", "Arn"]},
+            "Code": {"S3Bucket": BUCKET, "S3Key": f"code-{number}.zip"},
+            "Layers": [{"Ref": "Layer"}],
+            "FunctionName": name,
+        }
+        deploy(
+            cloud.place,
+            with_resources(
+                cloud,
+                {
+                    "Role": role,
+                    "Layer": {"Type": "AWS::Lambda::LayerVersion", "Properties": layer},
+                    "Function": {"Type": "AWS::Lambda::Function", "Properties": function},
+                },
+            ),
+        )
+        return json.load(cloud.client("lambda").invoke(FunctionName=name)["Payload"])
+
+    assert version(1) == [1, 1]
+    assert version(2) == [2, 2]
+
+
 def test_without_a_synthesized_app_it_says_what_to_run(cloud, tmp_path):
     with pytest.raises(DeployError, match="make synth"):
         deploy(cloud.place, tmp_path)

@@ -87,7 +87,17 @@ class TestIsolation:
         assert seen["AWS_ENDPOINT_URL"] == cloud.place.url
         assert seen["AWS_EXECUTION_ENV"] == "AWS_Lambda_python3.13"
         assert seen["TABLE"]
-        known = {"AWS_REGION_X", "TABLE", "LAMBDA_TASK_ROOT", "_HANDLER", "LANG", "LC_CTYPE", "TZ", "PATH"}
+        known = {
+            "AWS_REGION_X",
+            "TABLE",
+            "LAMBDA_TASK_ROOT",
+            "_HANDLER",
+            "LANG",
+            "LC_CTYPE",
+            "LD_LIBRARY_PATH",
+            "TZ",
+            "PATH",
+        }
         unexpected = {n for n in seen if n not in known and not n.startswith(("AWS_LAMBDA_", "_X_AMZN"))}
         assert unexpected == {
             "AWS_ACCESS_KEY_ID",
