@@ -26,7 +26,7 @@ _LOOPBACK = ("127.0.0.1", "::1")
 _FAULT_PATHS = ("/_faults", "/_faults/_faults")
 _STATUS_PATH = "/_local"
 # The emulator's own controls reset everything for whoever asks, a web page included.
-_EMULATOR_PATH = "/_ministack/"
+_EMULATOR_PATH, _EMULATOR_HEALTH = "/_ministack/", "/_ministack/health"
 _SIGNED_FOR = re.compile(rb"Credential=[^/]+/[^/]+/[^/]+/([^/]+)/")
 _TABLE_READS = (b"Get", b"BatchGet", b"Query", b"Scan", b"TransactGet", b"Describe", b"List")
 _BODY_BYTES = 1 << 20
@@ -55,7 +55,7 @@ def front_door(aws: Application) -> Application:
         if scope["type"] == "http" and scope["path"] in (*_FAULT_PATHS, _STATUS_PATH):
             await _control(scope, receive, send)
             return
-        if scope["type"] == "http" and scope["path"].startswith(_EMULATOR_PATH):
+        if scope["type"] == "http" and _is_emulator_control(scope["path"]):
             await _answer(send, 404, {"message": "Not Found"})
             return
         if _is_api_call(scope):  # what a function changes, it changes by calls of its own
@@ -69,6 +69,10 @@ def front_door(aws: Application) -> Application:
             persistence.touch(tables=writes)
 
     return serve
+
+
+def _is_emulator_control(path: str) -> bool:
+    return path.startswith(_EMULATOR_PATH) and path != _EMULATOR_HEALTH
 
 
 def _may_write_tables(scope: Scope) -> bool:
