@@ -26,6 +26,7 @@ from unsay_core.domain.ledger import (
     audit_ref,
     duplicate_ref,
     memory_ref,
+    pending_ref,
     ref_of,
     version_ref,
 )
@@ -191,7 +192,7 @@ def test_holds_fails_where_nothing_lies(ledger: Ledger) -> None:
     with pytest.raises(ConflictError):
         ledger.commit((Put(Head(seq=1), Holds("seq", 0)),))
     with pytest.raises(ConflictError):
-        ledger.commit((Delete(HEAD, Holds("seq", 0)),))
+        ledger.commit((Delete(pending_ref("mem_1"), Holds("seq", 0)),))
     assert ledger.read([HEAD]).get(HEAD) is None
 
 

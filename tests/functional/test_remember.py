@@ -167,16 +167,18 @@ def test_what_is_not_valid_is_refused_and_nothing_is_stored(
     assert api.remember("control", "a").status == 201
 
 
-@pytest.mark.parametrize(
-    "time",
-    ["2026-05-01T09:30:00", "2026-05-01", "yesterday", "2026-13-01T00:00:00Z", "2026-05-01T25:00:00Z", ""]
-    + [
+NO_TIMES = [
+    *("2026-05-01T09:30:00", "2026-05-01", "yesterday", "2026-13-01T00:00:00Z", "2026-05-01T25:00:00Z", ""),
+    *(
         "2026-05-01 09:30:00Z",
         "0001-01-01T00:00:00+14:00",
         "9999-12-31T23:59:59-14:00",
         "٢026-05-01T09:30:00Z",
-    ],
-)
+    ),
+]
+
+
+@pytest.mark.parametrize("time", NO_TIMES)
 def test_a_time_without_an_offset_or_that_is_none_is_refused(api: Caller, time: str) -> None:
     for name in ("valid_from", "valid_to", "expires_at"):
         answer = api.remember(**{name: time})
@@ -312,7 +314,7 @@ def test_a_credential_in_any_field_is_refused_and_audited_without_the_text(
     assert (answer.status, answer.code) == (422, "secret_refused")
     assert api.listed() == []
     assert api.verify()["length"] == 1
-    assert "0123456789" not in answer.text + repr(service.ledgers)
+    assert "0123456789" not in answer.text + service.dump()
 
 
 @pytest.mark.parametrize(
@@ -328,29 +330,15 @@ def test_a_scope_may_be_a_list_of_segments(api: Caller) -> None:
     assert api.get(answer["id"], "acme/a%2Fb/50%25").status == 200
 
 
-@pytest.mark.parametrize(
-    "scope",
-    [
-        "",
-        "/",
-        "a/",
-        "/a",
-        "a//b",
-        ".",
-        "a/..",
-        "*",
-        "a/*",
-        " a",
-        "a ",
-        "a\u200bb",
-        "a\x00",
-        "a\u202eb",
-        "%zz",
-        "a%2f",
-    ]
-    + ["/".join("a" * 9), "x" * 129, "\u00e9" * 128 + "/" + "\u00e9" * 128 + "/a"]
-    + [None, 1, True, {}, [], [""], ["a", None], ["a", "*"], [["a"]]],
-)
+NO_SCOPES = [
+    *("", "/", "a/", "/a", "a//b", ".", "a/..", "*", "a/*", " a", "a ", "%zz", "a%2f"),
+    *("a\u200bb", "a\x00", "a\u202eb"),
+    *("/".join("a" * 9), "x" * 129, "é" * 128 + "/" + "é" * 128 + "/a"),
+    *(None, 1, True, {}, [], [""], ["a", None], ["a", "*"], [["a"]]),
+]
+
+
+@pytest.mark.parametrize("scope", NO_SCOPES)
 def test_what_is_no_scope_is_refused_everywhere(api: Caller, service: FakeService, scope: Any) -> None:
     answers = [api.remember(scope=scope), api.recall(scope=scope if not isinstance(scope, list) else [scope])]
     if isinstance(scope, str):

@@ -11,6 +11,7 @@ from tests.support.knowledge_base import FakeIndex, FakeKnowledgeBase, FakeSearc
 from unsay_core.adapters.memory_ledger import MemoryLedger
 from unsay_core.application.ports import ConflictError, IndexScope, OpenScope, WorkScope
 from unsay_core.domain.keys import Keyring
+from unsay_core.domain.ledger import Area
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -105,3 +106,12 @@ class FakeService:
         """A scope as the index λ opens it."""
         index = FakeIndex(self.knowledge_base, scope_id)
         return IndexScope(scope_id, self.ledgers[scope_id], self.documents[scope_id], index)
+
+    def dump(self) -> str:
+        """Everything that lies in any store, as text: where a canary must not be."""
+        entries = [
+            ledger.page(area, limit=1_000_000) for ledger in self.ledgers.values() for area in Area
+        ]
+        documents = [store.objects for store in self.documents.values()]
+        base = self.knowledge_base
+        return repr([entries, documents, base.documents, base.waiting, self.queue.tasks])
