@@ -69,7 +69,6 @@ class TestStreams:
         lost = until(lambda: cloud.client("sqs").receive_message(QueueUrl=app["LostUrl"]).get("Messages"))
         assert json.loads(lost[0]["Body"])["requestContext"]["condition"] == "RetryAttemptsExhausted"
 
-
     def test_a_batch_that_fails_whole_is_cut_until_the_bad_record_is_alone(self, cloud, app, write):
         for pk in ("left#P", "explode#P", "right#P"):
             write(pk)
