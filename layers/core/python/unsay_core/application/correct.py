@@ -2,33 +2,27 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from unsay_core.application.digests import commitment, value_digest
-from unsay_core.application.draft import Draft
-from unsay_core.application.policy import refuse_credentials, refuse_tombstoned
-from unsay_core.application.replay import IdempotencyKey, Written, replayed
-from unsay_core.application.settle import settle
+from unsay_core.application.look_up import found
+from unsay_core.application.policy import refuse_forbidden, tombstone_refs
+from unsay_core.application.replay import IdempotencyKey, Written, keep, replayed
+from unsay_core.application.settle import change
 from unsay_core.application.slots import leave_slot, take_slot
 from unsay_core.application.versions import require_version
 from unsay_core.domain.audit import Event, Happening
-from unsay_core.domain.errors import InvalidRequestError, NotFoundError, WrongStatusError
-from unsay_core.domain.ledger import (
-    HEAD,
-    Tombstone,
-    TombstoneKind,
-    memory_ref,
-    slot_ref,
-    value_tombstone_ref,
-)
+from unsay_core.domain.errors import InvalidRequestError, WrongStatusError
+from unsay_core.domain.ledger import Tombstone, TombstoneKind, memory_ref
 from unsay_core.domain.memory import Because, Fact, Memory, Reason, Source, Status, Trust
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from datetime import datetime
-
-    from unsay_core.application.ports import OpenScope, Snapshot, World
+    from unsay_core.application.draft import Draft
+    from unsay_core.application.ports import OpenScope, World
+    from unsay_core.domain.ledger import Ref
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +38,11 @@ class Correct:
     note: str | None = None
     idempotency: IdempotencyKey | None = None
 
+    def refs(self, opened: OpenScope) -> list[Ref[Any]]:
+        """What the decision needs, for one read."""
+        key = [self.idempotency.ref] if self.idempotency else []
+        return [memory_ref(self.memory_id), *tombstone_refs(opened, self.content), *key]
+
 
 def correct(command: Correct, opened: OpenScope, world: World) -> Written:
     """Supersede a memory by another, in one transaction.
@@ -51,26 +50,22 @@ def correct(command: Correct, opened: OpenScope, world: World) -> Written:
     Raises `NotFoundError`, `PreconditionRequiredError`, `VersionConflictError`, `WrongStatusError`,
     `TombstonedError`, `SecretRefusedError`, `BusyError`.
     """
-    return settle(lambda: _attempt(command, opened, world), world)
+    return change(
+        lambda draft: _decide(command, draft, opened, world), opened, world, lambda: command.refs(opened)
+    )
 
 
-def _attempt(command: Correct, opened: OpenScope, world: World) -> Written:
-    now = world.clock.now()
-    forbidden = value_tombstone_ref(value_digest(opened.keys, command.content))
-    refs = [HEAD, memory_ref(command.memory_id), forbidden]
-    snapshot = opened.ledger.read([*refs, *([command.idempotency.ref] if command.idempotency else [])])
-    if earlier := replayed(command.idempotency, snapshot, opened, now):
+def _decide(command: Correct, draft: Draft, opened: OpenScope, world: World) -> Written:
+    if earlier := replayed(command.idempotency, draft):
         return earlier
-    old = snapshot.get(memory_ref(command.memory_id))
-    if old is None:
-        raise NotFoundError("no such memory in this scope")
+    old = found(draft, command.memory_id)
     require_version(old, command.version)
-    if old.status_at(now) is not Status.ACTIVE:
+    if old.status_at(draft.at) is not Status.ACTIVE:
         raise WrongStatusError("only an active memory can be corrected")
-    fact = corrected_fact(old.fact, command, now)
-    refuse_credentials(fact, command.quote, command.note, opened=opened, world=world)
-    refuse_tombstoned(snapshot.get(forbidden), opened=opened, world=world)
-    return _replace(old, fact, command, snapshot, opened, world, now)
+    fact = corrected_fact(old.fact, command, draft.at)
+    refuse_forbidden(draft, opened, fact, command.quote, command.note)
+    new = _replace(old, fact, command, draft, opened, world)
+    return keep(Written(new), command.idempotency, draft)
 
 
 def corrected_fact(old: Fact, command: Correct, now: datetime) -> Fact:
@@ -83,34 +78,25 @@ def corrected_fact(old: Fact, command: Correct, now: datetime) -> Fact:
 
 
 def _replace(
-    old: Memory,
-    fact: Fact,
-    command: Correct,
-    snapshot: Snapshot,
-    opened: OpenScope,
-    world: World,
-    now: datetime,
-) -> Written:
-    draft = Draft(opened, snapshot, now)
+    old: Memory, fact: Fact, command: Correct, draft: Draft, opened: OpenScope, world: World
+) -> Memory:
     new = Memory(
         id=world.new_id("mem"),
         fact=fact,
         source=Source(channel="api", actor=opened.principal.id, quote=command.quote),
         trust=Trust.ASSERTED,
-        recorded_at=now,
-        updated_at=now,
+        recorded_at=draft.at,
+        updated_at=draft.at,
         nonce=world.new_nonce(),
         supersedes=(old.id,),
+        note=command.note,
     )
+    leave_slot(draft, old)
     draft.supersede(old, by=new, because=command.because)
-    new = _change_slots(draft, old, new, opened)
-    draft.believe(new)
+    new = draft.believe(take_slot(draft, new))
     if command.because is Because.WRONG:
         _bury_value(draft, old, new, opened)
-    written = Written(new)
-    if command.idempotency:
-        draft.add(command.idempotency.kept(written, snapshot, now))
-    draft.seal(
+    draft.record(
         Happening(
             Event.CORRECTED,
             new.id,
@@ -121,20 +107,18 @@ def _replace(
             note_digest=opened.keys.note_digest(command.note) if command.note else None,
         )
     )
-    draft.commit()
-    return written
-
-
-def _change_slots(draft: Draft, old: Memory, new: Memory, opened: OpenScope) -> Memory:
-    if old.fact.key and old.fact.key != new.fact.key:
-        leave_slot(draft, old, opened)
-    if new.fact.key is None:
-        return new
-    return take_slot(draft, new, opened.ledger.read([slot_ref(new.fact.key)]), opened, leaving=old.id)
+    return new
 
 
 def _bury_value(draft: Draft, old: Memory, new: Memory, opened: OpenScope) -> None:
     """Tombstone what never held, unless only something else about it was wrong."""
     digest = value_digest(opened.keys, old.fact.content)
     if digest != value_digest(opened.keys, new.fact.content):
-        draft.put(Tombstone(digest, TombstoneKind.VALUE, draft.at, opened.principal.id, Reason.INCORRECT))
+        bury_values(draft, [digest], Reason.INCORRECT, opened)
+
+
+def bury_values(draft: Draft, digests: list[str], reason: Reason, opened: OpenScope) -> None:
+    """Tombstone values in the name of the next audit entry."""
+    for digest in digests:
+        actor = opened.principal.id
+        draft.put(Tombstone(digest, TombstoneKind.VALUE, draft.at, actor, reason, seq=draft.seq))

@@ -23,6 +23,11 @@ def value_digest(keys: ScopeKeys, content: str) -> str:
     return keys.tombstone_digest(normalise(content), NORMALISER)
 
 
+def value_digests(keys: ScopeKeys, content: str) -> tuple[str, ...]:
+    """The digest of a value under every normaliser that ever buried one, newest first."""
+    return (value_digest(keys, content),)
+
+
 def commitment(memory: Memory) -> str:
     """What the audit log keeps of a memory's words; worthless once the nonce is erased with them."""
     return content_commitment(bytes.fromhex(memory.nonce), memory.fact.content)

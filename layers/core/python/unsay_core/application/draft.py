@@ -1,19 +1,22 @@
-"""The one write path: a change of a scope is drafted here, sealed with its audit entry and committed.
+"""The one write path: a change of a scope is drafted here, recorded with audit entries and committed.
 
-Nothing else builds a change, so nothing can be written without its link in the chain.
+Nothing else builds a change, so nothing can be written without its link in the chain. A draft shows its
+own changes to whoever reads through it, and it expects to find at commit what was read: two writers that
+decided on the same state cannot both be right.
 """
 
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from unsay_core.application.digests import duplicate_digest
-from unsay_core.domain.audit import AuditEntry, sealed
+from unsay_core.domain.audit import AuditEntry, Before, sealed
 from unsay_core.domain.ledger import (
     HEAD,
     Absent,
     Anything,
+    Area,
     Delete,
     Duplicate,
     Head,
@@ -24,99 +27,171 @@ from unsay_core.domain.ledger import (
     Work,
     duplicate_ref,
     memory_ref,
+    ref_of,
+    reviewable_ref,
     version_ref,
 )
 from unsay_core.domain.memory import Status
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
     from datetime import datetime
 
-    from unsay_core.application.ports import OpenScope, Snapshot
+    from unsay_core.application.ports import OpenScope
     from unsay_core.domain.audit import Happening
     from unsay_core.domain.ledger import Entry, Expectation, Ref
     from unsay_core.domain.memory import Because, Memory
 
+T = TypeVar("T")
+
+# The whole-number field that moves with every change of an entry; other entries lie under the head's guard.
+_GUARDS = {
+    Area.HEAD: "seq",
+    Area.MEMORY: "version",
+    Area.SLOT: "revision",
+    Area.ERASURE: "revision",
+    Area.OUTCOME: "ttl",
+}
+_NEVER_TWICE = frozenset({Area.MEMORY, Area.VERSION, Area.AUDIT})
+READ_MOST = 100  # places in one read of the ledger
+
 
 class Draft:
-    """A change in the making, on the head that was read; `seq` is its place in the chain."""
+    """A change in the making; `at` is its time, `seq` the place of its next audit entry."""
 
-    def __init__(self, opened: OpenScope, snapshot: Snapshot, at: datetime) -> None:
+    def __init__(self, opened: OpenScope, at: datetime, refs: Iterable[Ref[Any]] = ()) -> None:
         self._opened = opened
-        self._known = snapshot.get(HEAD)
-        self._head = self._known or Head()
-        self._parts: list[Put | Delete] = []
-        self.seq = self._head.seq + 1
         self.at = at
+        self._found: dict[Ref[Any], Entry | None] = {}
+        self._parts: dict[Ref[Any], Put | Delete] = {}
+        self._before: list[Before] = []
+        self.load(HEAD, *refs)
+        self._head = self.get(HEAD) or Head()
 
-    def add(self, part: Put | Delete) -> None:
-        """Add a part that was stated elsewhere."""
-        self._parts.append(part)
+    @property
+    def seq(self) -> int:
+        """The place of the next audit entry."""
+        return self._head.seq + 1
 
-    def put(self, entry: Entry, expect: Expectation | None = None) -> None:
-        """Write an entry."""
-        self.add(Put(entry, expect or Anything()))
+    @property
+    def size(self) -> int:
+        """How many items the transaction has, its head included."""
+        return len(self._parts) + 1
 
-    def delete(self, ref: Ref[Any], expect: Expectation | None = None) -> None:
-        """Remove an entry."""
-        self.add(Delete(ref, expect or Anything()))
+    def load(self, *refs: Ref[Any]) -> None:
+        """Read what is not known yet, in one go."""
+        unknown = [ref for ref in dict.fromkeys(refs) if ref not in self._found]
+        for at in range(0, len(unknown), READ_MOST):
+            wanted = unknown[at : at + READ_MOST]
+            snapshot = self._opened.ledger.read(wanted)
+            self._found.update((ref, snapshot.get(ref)) for ref in wanted)
 
-    def believe(self, memory: Memory) -> None:
-        """Store a new memory, known by its exact statement and owed to the projections."""
-        self.put(memory, Absent())
-        self.put(Duplicate(duplicate_digest(self._opened.keys, memory.fact), memory.id))
+    def get(self, ref: Ref[T]) -> T | None:
+        """What lies there, this draft's own changes included; read if nobody has."""
+        part = self._parts.get(ref)
+        if part is not None:
+            return cast("T", part.entry) if isinstance(part, Put) else None
+        self.load(ref)
+        return cast("T | None", self._found[ref])
+
+    def put(self, entry: Entry) -> None:
+        """Write an entry whole, where what was read still lies."""
+        ref = ref_of(entry)
+        self._parts[ref] = Put(entry, self._expectation(ref))
+
+    def delete(self, ref: Ref[Any]) -> None:
+        """Remove an entry; what is known to be absent needs no removing."""
+        if self._found.get(ref, ref) is None:
+            self._parts.pop(ref, None)
+        else:
+            self._parts[ref] = Delete(ref, self._expectation(ref))
+
+    def believe(self, memory: Memory) -> Memory:
+        """Store a new memory; an active one is known by its exact statement. Returns it as stored."""
+        memory = replace(memory, seq=self.seq)
+        self.put(memory)
+        self._hold(memory)
         self._owe(memory)
-        self._count(+1)
+        return memory
+
+    def change(self, old: Memory, new: Memory) -> Memory:
+        """Put a version in the place of another, which is kept. Returns it as stored."""
+        new = replace(new, seq=self.seq)
+        self._thread(old)
+        self.put(Version(old))
+        self._let_go(old)
+        self._hold(new)
+        self.put(new)
+        self._owe(new)
+        if old.review and old.review.decision is None and new.review != old.review:
+            self.delete(reviewable_ref(old.id))
+        return new
 
     def supersede(self, memory: Memory, *, by: Memory, because: Because) -> None:
         """Keep what was believed as a version, and put its successor's name on the memory."""
-        after = memory.superseded(by=by, because=because, at=self.at)
-        self.put(Version(memory), Absent())
-        self.put(after, Holds("version", memory.version))
-        said = duplicate_digest(self._opened.keys, memory.fact)
-        if said != duplicate_digest(self._opened.keys, by.fact):  # else the successor takes its place
-            self.delete(duplicate_ref(said))
-        self._owe(after)
-        self._count(-1)
+        self.change(memory, memory.superseded(by=by, because=because, at=self.at))
 
     def erase(self, memory: Memory, *, erasure_id: str) -> None:
         """Remove a memory with every version of it, and tell the projections to do the same."""
-        self.delete(memory_ref(memory.id), Holds("version", memory.version))
+        self._thread(memory)
+        self._let_go(memory)
+        self.delete(memory_ref(memory.id))
         for version in range(1, memory.version):
             self.delete(version_ref(memory.id, version))
-        if memory.status is Status.ACTIVE:
-            self._give_up_duplicate(memory)
-            self._count(-1)
+        if memory.review and memory.review.decision is None:
+            self.delete(reviewable_ref(memory.id))
         self.put(Pending(memory.id, self.seq, Work.DELETE, erasure_id=erasure_id))
 
     def new_epoch(self) -> None:
         """Mark an erasure: work that began before it must not commit after it."""
         self._head = replace(self._head, epoch=self._head.epoch + 1)
 
-    def seal(self, happening: Happening) -> AuditEntry:
-        """Add the audit entry and the new head; the entry's hash binds everything before it."""
-        entry = sealed(
-            AuditEntry(self.seq, self.at, self._opened.principal.id, happening, prev=self._head.hash)
-        )
-        expect = Holds("seq", self._known.seq) if self._known else Absent()
-        self.put(replace(self._head, seq=entry.seq, hash=entry.hash), expect)
-        self.put(entry, Absent())
+    def record(self, happening: Happening) -> AuditEntry:
+        """Add an audit entry; its hash binds everything before it."""
+        happening = replace(happening, before=tuple(self._before))
+        self._before.clear()
+        actor = self._opened.principal.id
+        entry = sealed(AuditEntry(self.seq, self.at, actor, happening, prev=self._head.hash))
+        self._head = replace(self._head, seq=entry.seq, hash=entry.hash)
+        self.put(entry)
         return entry
 
     def commit(self) -> None:
         """Commit all of it or nothing; raises `ConflictError` if another writer was first."""
-        self._opened.ledger.commit(tuple(self._parts))
+        if self._head != (self._found[HEAD] or Head()):
+            self.put(self._head)
+        if self._parts:
+            self._opened.ledger.commit(tuple(self._parts.values()))
 
-    def _give_up_duplicate(self, memory: Memory) -> None:
-        """Remove a memory's exact statement, unless another said the same after this one had expired."""
+    def _expectation(self, ref: Ref[Any]) -> Expectation:
+        if ref not in self._found:
+            return Absent() if ref.area in _NEVER_TWICE else Anything()
+        found, guard = self._found[ref], _GUARDS.get(ref.area)
+        if found is None:
+            return Absent() if guard or ref.area in _NEVER_TWICE else Anything()
+        return Holds(guard, getattr(found, guard)) if guard else Anything()
+
+    def _hold(self, memory: Memory) -> None:
+        """Count an active memory, and make its exact statement lead to it."""
+        if memory.status is Status.ACTIVE:
+            self.put(Duplicate(duplicate_digest(self._opened.keys, memory.fact), memory.id))
+            self._head = replace(self._head, memories=self._head.memories + 1)
+
+    def _let_go(self, memory: Memory) -> None:
+        """Undo `_hold`, unless the same has been said by another since this one expired."""
+        if memory.status is not Status.ACTIVE:
+            return
+        self._head = replace(self._head, memories=self._head.memories - 1)
         ref = duplicate_ref(duplicate_digest(self._opened.keys, memory.fact))
-        if memory.status_at(self.at) is Status.EXPIRED:
-            known = self._opened.ledger.read([ref]).get(ref)
-            if known is None or known.memory_id != memory.id:
-                return
-        self.delete(ref)
+        if memory.status_at(self.at) is not Status.EXPIRED or self._is_held_by(memory, ref):
+            self.delete(ref)
+
+    def _is_held_by(self, memory: Memory, ref: Ref[Duplicate]) -> bool:
+        known = self.get(ref)
+        return known is not None and known.memory_id == memory.id
+
+    def _thread(self, memory: Memory) -> None:
+        self._before.append(Before(memory.id, memory.seq))
 
     def _owe(self, memory: Memory) -> None:
         self.put(Pending(memory.id, self.seq, Work.PUT, fact=memory.fact))
-
-    def _count(self, difference: int) -> None:
-        self._head = replace(self._head, memories=self._head.memories + difference)

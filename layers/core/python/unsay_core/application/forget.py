@@ -12,11 +12,8 @@ from unsay_core.application.slots import leave_slot
 from unsay_core.domain.audit import Event, Happening
 from unsay_core.domain.errors import AlreadyForgottenError, NotFoundError, UnsayError
 from unsay_core.domain.ledger import (
-    HEAD,
-    Absent,
     Cascaded,
     Erasure,
-    Holds,
     Tombstone,
     TombstoneKind,
     erasure_ref,
@@ -55,16 +52,18 @@ def forget(command: Forget, opened: OpenScope, world: World) -> Erasure:
 
 def _attempt(command: Forget, erasure_id: str, opened: OpenScope, world: World) -> Erasure:
     """One try; after a lost race it goes on with the receipt that an earlier try began."""
-    target, tombstone = memory_ref(command.memory_id), id_tombstone_ref(command.memory_id)
-    snapshot = opened.ledger.read([HEAD, target, tombstone, erasure_ref(erasure_id)])
-    memory = snapshot.get(target)
+    target, grave = memory_ref(command.memory_id), id_tombstone_ref(command.memory_id)
+    draft = Draft(opened, world.clock.now(), [target, grave, erasure_ref(erasure_id)])
+    memory = draft.get(target)
     if memory is None:
-        raise _absence(snapshot.get(tombstone))
-    for batch in _batches([memory, *_predecessors(memory, opened)]):
-        draft = Draft(opened, snapshot, world.clock.now())
-        erasure = _erase(batch, draft, command, snapshot.get(erasure_ref(erasure_id)), erasure_id, opened)
+        raise _absence(draft.get(grave))
+    batches = list(_batches([memory, *_predecessors(memory, opened)]))
+    for batch in batches[:-1]:
+        _erase(batch, draft, command, erasure_id, opened)
         draft.commit()
-        snapshot = opened.ledger.read([HEAD, erasure_ref(erasure_id)]) if memory not in batch else snapshot
+        draft = Draft(opened, world.clock.now(), [target, erasure_ref(erasure_id)])
+    erasure = _erase(batches[-1], draft, command, erasure_id, opened)
+    draft.commit()
     return erasure
 
 
@@ -92,7 +91,7 @@ def _batches(group: Sequence[Memory]) -> Iterator[list[Memory]]:
     batch: list[Memory] = []
     size = RESERVED
     for memory in reversed(group):
-        cost = ITEMS_EACH + memory.version
+        cost = ITEMS_EACH + memory.version + len(memory.earlier_values)
         if batch and size + cost > LIMIT:
             yield batch
             batch, size = [], RESERVED
@@ -102,61 +101,63 @@ def _batches(group: Sequence[Memory]) -> Iterator[list[Memory]]:
 
 
 def _erase(
-    batch: Sequence[Memory],
-    draft: Draft,
-    command: Forget,
-    earlier: Erasure | None,
-    erasure_id: str,
-    opened: OpenScope,
+    batch: Sequence[Memory], draft: Draft, command: Forget, erasure_id: str, opened: OpenScope
 ) -> Erasure:
     graves = _graves(batch, command, draft, erasure_id, opened)
     for grave in graves:
         draft.put(grave)
     for memory in batch:
-        draft.erase(memory, erasure_id=erasure_id)
         if memory.status is Status.ACTIVE:
-            leave_slot(draft, memory, opened)
+            leave_slot(draft, memory)
+        draft.erase(memory, erasure_id=erasure_id)
     draft.new_epoch()
     ids = tuple(memory.id for memory in batch)
-    entry = draft.seal(
+    also = tuple(i for i in ids if i != command.memory_id)
+    entry = draft.record(
         Happening(
             Event.FORGOTTEN,
             command.memory_id,
-            related=tuple(i for i in ids if i != command.memory_id),
+            related=also,
             reason=command.reason.value,
             erasure_id=erasure_id,
         )
     )
-    started = earlier or Erasure(
+    started = draft.get(erasure_ref(erasure_id)) or _begun(command, erasure_id, draft, opened)
+    erasure = replace(
+        started,
+        matched=1,
+        erased=started.erased + len(ids),
+        tombstones=started.tombstones + len(graves),
+        cascade=(*started.cascade, *(Cascaded(i, "predecessor") for i in also)),
+        remaining=(*started.remaining, *ids),
+        audit_seq=entry.seq,
+        digest=entry.hash,
+        revision=started.revision + 1,
+    )
+    draft.put(erasure)
+    return erasure
+
+
+def _begun(command: Forget, erasure_id: str, draft: Draft, opened: OpenScope) -> Erasure:
+    return Erasure(
         id=erasure_id,
         selector={"ids": [command.memory_id]},
         reason=command.reason,
         requested_at=draft.at,
         actor=opened.principal.id,
     )
-    erasure = replace(
-        started,
-        matched=1,
-        erased=started.erased + len(ids),
-        tombstones=started.tombstones + len(graves),
-        cascade=(*started.cascade, *(Cascaded(i, "predecessor") for i in ids if i != command.memory_id)),
-        remaining=(*started.remaining, *ids),
-        audit_seq=entry.seq,
-        digest=entry.hash,
-        revision=started.revision + 1,
-    )
-    draft.put(erasure, Holds("revision", earlier.revision) if earlier else Absent())
-    return erasure
 
 
 def _graves(
     batch: Sequence[Memory], command: Forget, draft: Draft, erasure_id: str, opened: OpenScope
 ) -> list[Tombstone]:
-    """The tombstones of a batch: every id and, unless only ids are buried, every value once."""
+    """The tombstones of a batch: every id and, unless only ids are buried, every value it ever had."""
     names = {(TombstoneKind.ID, memory.id) for memory in batch}
     if command.bury is TombstoneKind.VALUE:
-        names |= {(TombstoneKind.VALUE, value_digest(opened.keys, m.fact.content)) for m in batch}
+        for memory in batch:
+            values = (value_digest(opened.keys, memory.fact.content), *memory.earlier_values)
+            names |= {(TombstoneKind.VALUE, value) for value in values}
     return [
-        Tombstone(digest, kind, draft.at, opened.principal.id, command.reason, erasure_id)
+        Tombstone(digest, kind, draft.at, opened.principal.id, command.reason, erasure_id, seq=draft.seq)
         for kind, digest in sorted(names)
     ]

@@ -1,22 +1,24 @@
-"""Get and list: what the ledger holds, read by id or in order of time."""
+"""Get, list and history: what the ledger holds, read by id or in order of time."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from typing import TYPE_CHECKING
 
+from unsay_core.application.pages import Page, page_of
 from unsay_core.domain.errors import NotFoundError
-from unsay_core.domain.ledger import Area, memory_ref
-from unsay_core.domain.memory import Because, Kind, Memory, Status, Trust
+from unsay_core.domain.ledger import Area, audit_ref, id_tombstone_ref, memory_ref, version_ref
+from unsay_core.domain.memory import Kind, Memory, Status, Trust
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from datetime import datetime
-
+    from unsay_core.application.draft import Draft
     from unsay_core.application.ports import OpenScope, World
+    from unsay_core.domain.audit import AuditEntry
 
-PAGE = 100  # memories read at a time
-READ_MOST = 1_000  # memories looked at for one page of answers; a rare match goes on with the cursor
+MOST_EVENTS = 200  # of one memory's history
+READ_MOST = 100  # places in one read
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,69 +28,124 @@ class ListMemories:
     limit: int = 20
     after: str | None = None
     oldest_first: bool = False
-    status: Status = Status.ACTIVE
+    status: Status | None = Status.ACTIVE
     kind: Kind | None = None
     tag: str | None = None
     key: str | None = None
     trust: Trust | None = None
     run_id: str | None = None
     valid_at: datetime | None = None
+    known_at: datetime | None = None
 
     def matches(self, memory: Memory, now: datetime) -> bool:
-        """True if a memory is one of those asked for."""
+        """True if a memory, as it was known at the time asked for, is one of those wanted."""
+        return self._stands(memory, now) and self._is_wanted(memory)
+
+    def _stands(self, memory: Memory, now: datetime) -> bool:
+        asked_when = self.valid_at is not None or self.known_at is not None
+        if asked_when and self.status is Status.ACTIVE:
+            return memory.answers(now=now, valid_at=self.valid_at, known_at=self.known_at)
+        within = self.valid_at is None or memory.fact.validity.contains(self.valid_at)
+        return within and memory.status_at(self.known_at or now) is self.status
+
+    def _is_wanted(self, memory: Memory) -> bool:
         fact = memory.fact
         return (
-            self._has_status(memory, now)
-            and self.kind in (None, fact.kind)
+            self.kind in (None, fact.kind)
             and (self.tag is None or self.tag in fact.tags)
             and self.key in (None, fact.key)
             and self.trust in (None, memory.trust)
             and self.run_id in (None, memory.source.run_id)
-            and (self.valid_at is None or fact.validity.contains(self.valid_at))
         )
 
-    def _has_status(self, memory: Memory, now: datetime) -> bool:
-        """What was true at `valid_at` counts as active, though the world has changed since."""
-        status = memory.status_at(now)
-        if self.valid_at is not None and self.status is Status.ACTIVE and status is Status.SUPERSEDED:
-            return memory.superseded_because is Because.CHANGED
-        return status is self.status
 
-
-@dataclass(frozen=True, slots=True)
-class Listing:
-    """A page; `next_after` is None when there is nothing beyond it."""
-
-    memories: tuple[Memory, ...]
-    next_after: str | None
-
-
-def get(memory_id: str, opened: OpenScope) -> Memory:
-    """One memory, whatever its status; raises `NotFoundError`."""
+def get(memory_id: str, opened: OpenScope, *, known_at: datetime | None = None) -> Memory:
+    """One memory, whatever its status, now or as it was known then; raises `NotFoundError`."""
     ref = memory_ref(memory_id)
     memory = opened.ledger.read([ref]).get(ref)
+    if memory is not None and known_at is not None:
+        memory = as_known([memory], known_at, opened).get(memory_id)
     if memory is None:
         raise NotFoundError("no such memory in this scope")
     return memory
 
 
-def list_memories(query: ListMemories, opened: OpenScope, world: World) -> Listing:
+def found(draft: Draft, memory_id: str) -> Memory:
+    """The memory a change is about; raises `NotFoundError`."""
+    memory = draft.get(memory_ref(memory_id))
+    if memory is None:
+        raise NotFoundError("no such memory in this scope")
+    return memory
+
+
+def list_memories(query: ListMemories, opened: OpenScope, world: World) -> Page[Memory]:
     """A page in order of time; it may be short before the end when matches are rare."""
     now = world.clock.now()
-    found: list[Memory] = []
-    for looked_at, memory in enumerate(_memories(query, opened), start=1):
-        if query.matches(memory, now):
-            found.append(memory)
-        if len(found) == query.limit or looked_at == READ_MOST:
-            return Listing(tuple(found), next_after=memory.id)
-    return Listing(tuple(found), next_after=None)
+    page: Page[Memory] = page_of(
+        opened.ledger,
+        Area.MEMORY,
+        limit=query.limit,
+        after=query.after,
+        newest_first=not query.oldest_first,
+        wanted=None if query.known_at else lambda memory: query.matches(memory, now),
+    )
+    if query.known_at is None:
+        return page
+    known = as_known(page.entries, query.known_at, opened).values()
+    return Page(tuple(memory for memory in known if query.matches(memory, now)), page.next_after)
 
 
-def _memories(query: ListMemories, opened: OpenScope) -> Iterator[Memory]:
-    after = query.after
-    while True:
-        page = opened.ledger.page(Area.MEMORY, after=after, limit=PAGE, newest_first=not query.oldest_first)
-        yield from (entry for entry in page if isinstance(entry, Memory))
-        if len(page) < PAGE:
-            return
-        after = page[-1].id  # type: ignore[union-attr]  # an area holds one type of entry
+def as_known(memories: Sequence[Memory], known_at: datetime, opened: OpenScope) -> dict[str, Memory]:
+    """The version of each memory that was current then; what was not recorded yet is left out."""
+    known = {memory.id: memory for memory in memories if memory.updated_at <= known_at}
+    later = [memory for memory in memories if memory.recorded_at <= known_at < memory.updated_at]
+    refs = [version_ref(memory.id, n) for memory in later for n in range(1, memory.version)]
+    for at in range(0, len(refs), READ_MOST):
+        wanted = refs[at : at + READ_MOST]
+        snapshot = opened.ledger.read(wanted)
+        for ref in wanted:
+            version = snapshot.get(ref)
+            if version and version.memory.updated_at <= known_at:
+                known[version.memory.id] = version.memory  # refs ascend: the last one that fits stays
+    order = [memory.id for memory in memories if memory.id in known]
+    return {memory_id: known[memory_id] for memory_id in order}
+
+
+@dataclass(frozen=True, slots=True)
+class History:
+    """What a memory was, version by version, and what happened to it; a forgotten one has events only."""
+
+    versions: tuple[Memory, ...]
+    events: tuple[AuditEntry, ...]
+
+
+def history(memory_id: str, opened: OpenScope) -> History:
+    """Versions and events, oldest first; raises `NotFoundError` for an id that never was."""
+    memory_at, grave_at = memory_ref(memory_id), id_tombstone_ref(memory_id)
+    snapshot = opened.ledger.read([memory_at, grave_at])
+    memory, grave = snapshot.get(memory_at), snapshot.get(grave_at)
+    if memory is None and grave is None:
+        raise NotFoundError("no such memory in this scope")
+    last = memory.seq if memory else grave.seq if grave else 0
+    return History(_versions(memory, opened), _thread(memory_id, last, opened))
+
+
+def _versions(memory: Memory | None, opened: OpenScope) -> tuple[Memory, ...]:
+    if memory is None:
+        return ()
+    refs = [version_ref(memory.id, n) for n in range(1, memory.version)][-READ_MOST:]
+    snapshot = opened.ledger.read(refs) if refs else None
+    earlier = [version.memory for ref in refs if snapshot and (version := snapshot.get(ref))]
+    return (*earlier, memory)
+
+
+def _thread(memory_id: str, last: int, opened: OpenScope) -> tuple[AuditEntry, ...]:
+    """Follow a memory's own thread back through the chain."""
+    events: list[AuditEntry] = []
+    while last and len(events) < MOST_EVENTS:
+        entry = opened.ledger.read([audit_ref(last)]).get(audit_ref(last))
+        if entry is None:
+            break
+        events.append(entry)
+        last = next((b.seq for b in entry.happening.before if b.memory_id == memory_id), 0)
+    return tuple(reversed(events))

@@ -5,45 +5,57 @@ A refusal is itself an event of the scope, audited without the text.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from dataclasses import replace
+from typing import TYPE_CHECKING, NoReturn
 
-from unsay_core.application.draft import Draft
-from unsay_core.application.settle import settle
+from unsay_core.application.digests import value_digests
 from unsay_core.domain.audit import Event, Happening
 from unsay_core.domain.credentials import find_credential, find_in_json
-from unsay_core.domain.errors import SecretRefusedError, TombstonedError
-from unsay_core.domain.ledger import HEAD
+from unsay_core.domain.errors import SecretRefusedError, TombstonedError, UnsayError
+from unsay_core.domain.ledger import value_tombstone_ref
 from unsay_core.domain.timeline import rfc3339
 
 if TYPE_CHECKING:
-    from unsay_core.application.ports import OpenScope, World
-    from unsay_core.domain.ledger import Tombstone
+    from unsay_core.application.draft import Draft
+    from unsay_core.application.ports import OpenScope
+    from unsay_core.domain.ledger import Ref, Tombstone
     from unsay_core.domain.memory import Fact
 
 
-def refuse_credentials(fact: Fact, *extra: str | None, opened: OpenScope, world: World) -> None:
-    """Raise `SecretRefusedError` if any field of a write carries a credential."""
-    texts = [fact.content, *fact.tags, *(text for text in (fact.key, *extra) if text)]
-    if not (any(map(find_credential, texts)) or find_in_json([fact.data, fact.metadata])):
-        return
-    audit_refusal(opened, world, reason="secret")
-    raise SecretRefusedError("a field of this write looks like a credential; nothing was stored")
+def tombstone_refs(opened: OpenScope, content: str) -> list[Ref[Tombstone]]:
+    """Where a value's tombstone would lie, one place for each normaliser that ever buried a value."""
+    return [value_tombstone_ref(digest) for digest in value_digests(opened.keys, content)]
 
 
-def refuse_tombstoned(tombstone: Tombstone | None, *, opened: OpenScope, world: World) -> None:
-    """Raise `TombstonedError` if the value was taken back and not given free again."""
-    if tombstone is None or tombstone.lifted:
-        return
-    audit_refusal(opened, world, reason="tombstoned")
-    raise TombstonedError(tombstoned_at=rfc3339(tombstone.at), reason=tombstone.reason.value)
+def standing_tombstone(draft: Draft, opened: OpenScope, content: str) -> Tombstone | None:
+    """The tombstone that forbids a value, if one stands."""
+    found = [grave for ref in tombstone_refs(opened, content) if (grave := draft.get(ref))]
+    return next((grave for grave in found if not grave.lifted), None)
 
 
-def audit_refusal(opened: OpenScope, world: World, *, reason: str) -> None:
-    """Record that a write was refused, without what it said."""
+def refuse_forbidden(draft: Draft, opened: OpenScope, fact: Fact, *said: str | None) -> None:
+    """Raise if any field of a write carries a credential, or its value was taken back.
 
-    def attempt() -> None:
-        draft = Draft(opened, opened.ledger.read([HEAD]), world.clock.now())
-        draft.seal(Happening(Event.REFUSED, reason=reason))
-        draft.commit()
+    The refusal is on the draft by then: whoever catches the error commits it.
+    """
+    texts = [fact.content, *fact.tags, *(text for text in said if text)]
+    if any(map(find_credential, texts)) or find_in_json([fact.data, fact.metadata]):
+        _refuse(draft, "secret", SecretRefusedError("a field of this write looks like a credential"))
+    grave = standing_tombstone(draft, opened, fact.content)
+    if grave is not None:
+        draft.put(replace(grave, hits=grave.hits + 1))
+        refusal = TombstonedError(tombstoned_at=rfc3339(grave.at), reason=grave.reason.value)
+        _refuse(draft, "tombstoned", refusal)
 
-    settle(attempt, world)
+
+def _refuse(draft: Draft, reason: str, refusal: UnsayError) -> NoReturn:
+    draft.record(Happening(Event.REFUSED, reason=reason))
+    raise PolicyError(refusal)
+
+
+class PolicyError(Exception):
+    """A write that policy refused; `refusal` is what the caller is told once it has been audited."""
+
+    def __init__(self, refusal: UnsayError) -> None:
+        super().__init__(refusal.code)
+        self.refusal = refusal

@@ -5,17 +5,19 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from unsay_core.application.look_up import as_known
 from unsay_core.application.ports import SearchError
 from unsay_core.domain.ledger import HEAD, Area, Pending, Work, memory_ref
 from unsay_core.domain.lexicon import Vocabulary, query_words, words
-from unsay_core.domain.memory import Because, Kind, Memory, Status, Trust
+from unsay_core.domain.memory import Kind, Memory, Status, Trust
 from unsay_core.domain.ranking import Ranking, Scores
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from datetime import datetime
 
-    from unsay_core.application.ports import Hit, OpenScope, Snapshot, World
+    from unsay_core.application.look_up import as_known
+from unsay_core.application.ports import Hit, OpenScope, Snapshot, World
 
 HYDRATED = 99  # memories loaded in one read of 100, beside the head
 BACKLOG = 200  # pending memories looked at
@@ -36,6 +38,7 @@ class Recall:
     min_score: float = 0.0
     include: frozenset[str] = frozenset()
     valid_at: datetime | None = None
+    known_at: datetime | None = None
     deadline: float = 3.0
 
     def admits(self, memory: Memory, now: datetime) -> bool:
@@ -45,15 +48,14 @@ class Recall:
     def _stands(self, memory: Memory, now: datetime) -> bool:
         if memory.trust is Trust.DISPUTED and "disputed" not in self.include:
             return False
-        return self._holds(memory, now) and memory.fact.validity.contains(self.valid_at or now)
-
-    def _holds(self, memory: Memory, now: datetime) -> bool:
-        status = memory.status_at(now)
-        if status is Status.CANDIDATE:
+        if memory.status_at(self.known_at or now) is Status.CANDIDATE:
             return "candidate" in self.include
-        if status is Status.SUPERSEDED:
-            return self.valid_at is not None and memory.superseded_because is Because.CHANGED
-        return status is Status.ACTIVE
+        return memory.answers(now=now, valid_at=self.valid_at, known_at=self.known_at)
+
+    @property
+    def asks_when(self) -> bool:
+        """True if it asks for another time than now: then what was superseded may answer."""
+        return self.valid_at is not None or self.known_at is not None
 
     def _is_wanted(self, memory: Memory) -> bool:
         fact = memory.fact
@@ -141,9 +143,16 @@ class _Asked:
 
     def _candidates(self) -> list[str]:
         owed = self._best_pending()
-        proposed = list(self.hits) if self._proposed and not self.is_degraded else self._recent()
+        enough = self._proposed is not None and not self.is_degraded and not self.query.asks_when
+        proposed = list(self.hits) if enough else self._recent()
         room = HYDRATED - min(len(owed), HYDRATED // 2)
         return list(dict.fromkeys([*proposed[:room], *owed]))[:HYDRATED]
+
+    def as_known(self, memories: list[Memory]) -> list[Memory]:
+        """The versions that were current at the time asked for."""
+        if self.query.known_at is None:
+            return memories
+        return list(as_known(memories, self.query.known_at, self.opened).values())
 
     def _best_pending(self) -> list[str]:
         asked = query_words(self.query.query)
@@ -163,7 +172,7 @@ class _Asked:
         return self.opened.search.nearest(
             self.query.query,
             limit=min(100, max(50, 4 * self.query.limit)),
-            live_only=self.query.valid_at is None,
+            live_only=not self.query.asks_when,
             timeout=self.query.deadline,
         )
 
@@ -178,7 +187,7 @@ class _Answer:
 
 def _judged(asked: _Asked, snapshot: Snapshot, world: World, ranking: Ranking) -> _Answer:
     now = world.clock.now()
-    memories = [memory for memory in snapshot.memories() if asked.query.admits(memory, now)]
+    memories = [memory for memory in asked.as_known(snapshot.memories()) if asked.query.admits(memory, now)]
     spoken = {memory.id: words(memory.fact.content) for memory in memories}
     vocabulary, sought = Vocabulary(spoken.values()), query_words(asked.query.query)
     items = []

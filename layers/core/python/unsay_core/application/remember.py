@@ -2,36 +2,42 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from unsay_core.application.digests import commitment, duplicate_digest, value_digest
+from unsay_core.application.digests import commitment, duplicate_digest
 from unsay_core.application.draft import Draft
-from unsay_core.application.policy import refuse_credentials, refuse_tombstoned
-from unsay_core.application.replay import IdempotencyKey, Written, replayed
-from unsay_core.application.settle import settle
-from unsay_core.application.slots import take_slot
+from unsay_core.application.policy import PolicyError, refuse_forbidden, tombstone_refs
+from unsay_core.application.replay import IdempotencyKey, Written, keep, replayed
+from unsay_core.application.settle import change, settle
+from unsay_core.application.slots import rivals, take_slot
 from unsay_core.domain.audit import Event, Happening
-from unsay_core.domain.ledger import HEAD, duplicate_ref, memory_ref, slot_ref, value_tombstone_ref
-from unsay_core.domain.memory import Memory, Source, Status, Trust
+from unsay_core.domain.errors import UnsayError
+from unsay_core.domain.ledger import Reviewable, Waiting, duplicate_ref, memory_ref, slot_ref
+from unsay_core.domain.memory import Fact, Memory, Review, Source, Status, Trust
+from unsay_core.domain.trust import may_replace
 
 if TYPE_CHECKING:
-    from datetime import datetime
+    from unsay_core.application.ports import OpenScope, World
+    from unsay_core.domain.ledger import Ref
 
-    from unsay_core.application.ports import OpenScope, Snapshot, World
-    from unsay_core.domain.ledger import Duplicate, Ref
-    from unsay_core.domain.memory import Fact
+ITEMS_EACH = 12  # of a transaction, for a memory that replaces one; beyond that a new one is begun
+ITEMS_MOST = 100
 
 
 @dataclass(frozen=True, slots=True)
 class Remember:
-    """A fact to store, and what the caller says of its origin."""
+    """A fact to store, and how it came here. `trust` is the channel's to say, not the payload's."""
 
     fact: Fact
     run_id: str | None = None
     message_seqs: tuple[int, ...] = ()
     quote: str | None = None
     derived_from: tuple[str, ...] = ()
+    channel: str = "api"
+    trust: Trust = Trust.ASSERTED
     idempotency: IdempotencyKey | None = None
 
 
@@ -40,77 +46,107 @@ def remember(command: Remember, opened: OpenScope, world: World) -> Written:
 
     Raises `TombstonedError`, `SecretRefusedError`, `IdempotencyMismatchError`, `BusyError`.
     """
-    refuse_credentials(command.fact, command.quote, command.run_id, opened=opened, world=world)
-    return settle(lambda: _attempt(command, opened, world), world)
+    return change(
+        lambda draft: _decide(command, draft, opened, world), opened, world, lambda: _refs(command, opened)
+    )
 
 
-def _attempt(command: Remember, opened: OpenScope, world: World) -> Written:
-    now = world.clock.now()
-    known = duplicate_ref(duplicate_digest(opened.keys, command.fact))
-    forbidden = value_tombstone_ref(value_digest(opened.keys, command.fact.content))
-    snapshot = opened.ledger.read([HEAD, known, forbidden, *_optional_refs(command)])
-    if earlier := replayed(command.idempotency, snapshot, opened, now):
-        return earlier
-    refuse_tombstoned(snapshot.get(forbidden), opened=opened, world=world)
-    if twin := _active_twin(snapshot, known, opened, now):
-        return _same_again(twin, command, snapshot, opened, now)
-    return _store(command, snapshot, opened, world, now)
+def remember_batch(
+    commands: Sequence[Remember], opened: OpenScope, world: World
+) -> list[Written | UnsayError]:
+    """Store facts, each on its own, in as few transactions as they fit into; the order is kept."""
+    outcomes: list[Written | UnsayError] = []
+    while len(outcomes) < len(commands):
+        rest = commands[len(outcomes) :]
+        outcomes += settle(partial(_some, rest, opened, world), world)
+    return outcomes
 
 
-def _optional_refs(command: Remember) -> list[Ref[Any]]:
-    refs: list[Ref[Any]] = []
-    if command.idempotency:
-        refs.append(command.idempotency.ref)
-    if command.fact.key:
-        refs.append(slot_ref(command.fact.key))
+def _some(commands: Sequence[Remember], opened: OpenScope, world: World) -> list[Written | UnsayError]:
+    refs = [ref for command in commands for ref in _refs(command, opened)]
+    draft = Draft(opened, world.clock.now(), refs)
+    outcomes: list[Written | UnsayError] = []
+    for command in commands:
+        if outcomes and draft.size + ITEMS_EACH > ITEMS_MOST:
+            break
+        outcomes.append(_outcome(command, draft, opened, world))
+    draft.commit()
+    return outcomes
+
+
+def _outcome(command: Remember, draft: Draft, opened: OpenScope, world: World) -> Written | UnsayError:
+    try:
+        return _decide(command, draft, opened, world)
+    except PolicyError as refused:
+        return refused.refusal
+    except UnsayError as refusal:
+        return refusal
+
+
+def _refs(command: Remember, opened: OpenScope) -> list[Ref[Any]]:
+    """Everything the decision needs, for one read."""
+    fact = command.fact
+    refs: list[Ref[Any]] = [duplicate_ref(duplicate_digest(opened.keys, fact))]
+    refs += tombstone_refs(opened, fact.content)
+    refs += [command.idempotency.ref] if command.idempotency else []
+    refs += [slot_ref(fact.key)] if fact.key else []
     return refs
 
 
-def _active_twin(
-    snapshot: Snapshot, known: Ref[Duplicate], opened: OpenScope, now: datetime
-) -> Memory | None:
-    duplicate = snapshot.get(known)
-    if duplicate is None:
-        return None
-    ref = memory_ref(duplicate.memory_id)
-    twin = opened.ledger.read([ref]).get(ref)
-    return twin if twin and twin.status_at(now) is Status.ACTIVE else None
+def _decide(command: Remember, draft: Draft, opened: OpenScope, world: World) -> Written:
+    if earlier := replayed(command.idempotency, draft):
+        return earlier
+    refuse_forbidden(draft, opened, command.fact, command.quote, command.run_id)
+    if twin := _active_twin(command, draft, opened):
+        written = Written(twin, created=False, deduplicated=True)
+    else:
+        written = Written(_store(_memory(command, draft, opened, world), draft))
+    return keep(written, command.idempotency, draft)
 
 
-def _same_again(
-    twin: Memory, command: Remember, snapshot: Snapshot, opened: OpenScope, now: datetime
-) -> Written:
-    written = Written(twin, created=False, deduplicated=True)
-    if command.idempotency:
-        opened.ledger.commit((command.idempotency.kept(written, snapshot, now),))
-    return written
+def _active_twin(command: Remember, draft: Draft, opened: OpenScope) -> Memory | None:
+    known = draft.get(duplicate_ref(duplicate_digest(opened.keys, command.fact)))
+    twin = draft.get(memory_ref(known.memory_id)) if known else None
+    return twin if twin and twin.status_at(draft.at) is Status.ACTIVE else None
 
 
-def _store(command: Remember, snapshot: Snapshot, opened: OpenScope, world: World, now: datetime) -> Written:
-    memory = Memory(
+def _memory(command: Remember, draft: Draft, opened: OpenScope, world: World) -> Memory:
+    return Memory(
         id=world.new_id("mem"),
         fact=command.fact,
         source=Source(
-            channel="api",
+            channel=command.channel,
             actor=opened.principal.id,
             run_id=command.run_id,
             message_seqs=command.message_seqs,
             quote=command.quote,
         ),
-        trust=Trust.ASSERTED,
-        recorded_at=now,
-        updated_at=now,
+        trust=command.trust,
+        recorded_at=draft.at,
+        updated_at=draft.at,
         nonce=world.new_nonce(),
         derived_from=command.derived_from,
     )
-    draft = Draft(opened, snapshot, now)
-    memory = take_slot(draft, memory, snapshot, opened)
-    draft.believe(memory)
-    written = Written(memory)
-    if command.idempotency:
-        draft.add(command.idempotency.kept(written, snapshot, now))
-    draft.seal(
-        Happening(Event.REMEMBERED, memory.id, memory.version, commitment(memory), related=memory.supersedes)
-    )
-    draft.commit()
-    return written
+
+
+def _store(memory: Memory, draft: Draft) -> Memory:
+    """Store a memory: at once, or as a candidate if it would replace what it may not."""
+    stronger = [rival for rival in rivals(draft, memory) if not may_replace(memory.trust, rival.trust)]
+    if stronger:
+        return store_candidate(memory, ("would_replace_stronger",), draft)
+    memory = draft.believe(take_slot(draft, memory))
+    draft.record(_happening(Event.REMEMBERED, memory))
+    return memory
+
+
+def store_candidate(memory: Memory, reasons: tuple[str, ...], draft: Draft) -> Memory:
+    """Store a memory that a person has to decide on; until then no read answers with it."""
+    review = Review(reasons, since=draft.at)
+    memory = draft.believe(replace(memory, status=Status.CANDIDATE, review=review))
+    draft.put(Reviewable(memory.id, Waiting.CANDIDATE, draft.at))
+    draft.record(_happening(Event.INFERRED, memory))
+    return memory
+
+
+def _happening(event: Event, memory: Memory) -> Happening:
+    return Happening(event, memory.id, memory.version, commitment(memory), related=memory.supersedes)

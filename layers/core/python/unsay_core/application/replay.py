@@ -7,14 +7,12 @@ from datetime import timedelta
 from typing import TYPE_CHECKING
 
 from unsay_core.domain.errors import ForgottenError, IdempotencyMismatchError
-from unsay_core.domain.ledger import Absent, Holds, Outcome, Put, memory_ref, outcome_ref, version_ref
+from unsay_core.domain.ledger import Outcome, memory_ref, outcome_ref, version_ref
+from unsay_core.domain.memory import Memory
 
 if TYPE_CHECKING:
-    from datetime import datetime
-
-    from unsay_core.application.ports import OpenScope, Snapshot
+    from unsay_core.application.draft import Draft
     from unsay_core.domain.ledger import Ref
-    from unsay_core.domain.memory import Memory
 
 KEPT = timedelta(hours=24)
 
@@ -31,17 +29,6 @@ class IdempotencyKey:
         """Where the outcome is kept."""
         return outcome_ref(self.id)
 
-    def kept(self, written: Written, snapshot: Snapshot, now: datetime) -> Put:
-        """What to keep of a request that succeeded, unless the same request was faster.
-
-        An outcome past its day may still lie there: then the guard is on that one.
-        """
-        memory, earlier = written.memory, snapshot.get(self.ref)
-        expect = Holds("ttl", earlier.ttl) if earlier else Absent()
-        status = 201 if written.created else 200
-        ttl = int((now + KEPT).timestamp())
-        return Put(Outcome(self.id, self.request_digest, status, memory.id, memory.version, ttl), expect)
-
 
 @dataclass(frozen=True, slots=True)
 class Written:
@@ -53,28 +40,35 @@ class Written:
     replayed: bool = False
 
 
-def replayed(
-    key: IdempotencyKey | None, snapshot: Snapshot, opened: OpenScope, now: datetime
-) -> Written | None:
+def keep(written: Written, key: IdempotencyKey | None, draft: Draft) -> Written:
+    """Keep the outcome of a request that named itself, in the change's own transaction."""
+    if key is not None:
+        ttl = int((draft.at + KEPT).timestamp())
+        status = 201 if written.created else 200
+        memory = written.memory
+        draft.put(Outcome(key.id, key.request_digest, status, memory.id, memory.version, ttl))
+    return written
+
+
+def replayed(key: IdempotencyKey | None, draft: Draft) -> Written | None:
     """The first outcome of this request, or None if it is new.
 
     Raises `IdempotencyMismatchError` for another body under the same key, `ForgottenError` if what it
     made has been erased since.
     """
-    outcome = snapshot.get(key.ref) if key else None
-    if key is None or outcome is None or outcome.ttl <= now.timestamp():
+    outcome = draft.get(key.ref) if key else None
+    if key is None or outcome is None or outcome.ttl <= draft.at.timestamp():
         return None
     if outcome.request_digest != key.request_digest:
         raise IdempotencyMismatchError("this Idempotency-Key was used with another body")
-    memory = _as_made(outcome, opened)
-    created = outcome.status == 201
+    memory, created = _as_made(outcome, draft), outcome.status == 201
     return Written(memory, created=created, deduplicated=not created, replayed=True)
 
 
-def _as_made(outcome: Outcome, opened: OpenScope) -> Memory:
-    current, replaced = memory_ref(outcome.memory_id), version_ref(outcome.memory_id, outcome.version)
-    found = opened.ledger.read([current, replaced])
-    memory, version = found.get(current), found.get(replaced)
+def _as_made(outcome: Outcome, draft: Draft) -> Memory:
+    current, kept = memory_ref(outcome.memory_id), version_ref(outcome.memory_id, outcome.version)
+    draft.load(current, kept)
+    version, memory = draft.get(kept), draft.get(current)
     if version is not None:
         return version.memory
     if memory is None:

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, TypeVar
 
+from unsay_core.application.draft import Draft
+from unsay_core.application.policy import PolicyError
 from unsay_core.application.ports import ConflictError
 from unsay_core.domain.errors import BusyError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
 
-    from unsay_core.application.ports import World
+    from unsay_core.application.ports import OpenScope, World
+    from unsay_core.domain.ledger import Ref
 
 T = TypeVar("T")
 
@@ -34,3 +37,24 @@ def settle(attempt: Callable[[], T], world: World) -> T:
                 raise BusyError("other writers of this scope were faster; nothing was changed") from None
             world.clock.sleep(pause)
             tries += 1
+
+
+def change(
+    decide: Callable[[Draft], T], opened: OpenScope, world: World, refs: Callable[[], Iterable[Ref[object]]]
+) -> T:
+    """Let a use case decide on a fresh draft, and commit what it drafted.
+
+    What policy refuses is committed too, as the event that it is, and then raised.
+    """
+
+    def attempt() -> T:
+        draft = Draft(opened, world.clock.now(), refs())
+        try:
+            outcome = decide(draft)
+        except PolicyError as refused:
+            draft.commit()
+            raise refused.refusal from None
+        draft.commit()
+        return outcome
+
+    return settle(attempt, world)

@@ -6,63 +6,66 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from unsay_core.domain.errors import InvalidRequestError
-from unsay_core.domain.ledger import Absent, Holds, Occupant, Slot, memory_ref, slot_ref
+from unsay_core.domain.ledger import Occupant, Slot, memory_ref, slot_ref
 from unsay_core.domain.memory import Because, Status
 
 if TYPE_CHECKING:
     from unsay_core.application.draft import Draft
-    from unsay_core.application.ports import OpenScope, Snapshot
     from unsay_core.domain.memory import Memory
 
-MOST_REPLACED = 20  # memories, each with four items of a transaction's hundred
+MOST_REPLACED = 15  # memories, each with five items of a transaction's hundred
+MOST_OCCUPANTS = 100  # intervals of one slot
 
 
-def take_slot(
-    draft: Draft, memory: Memory, snapshot: Snapshot, opened: OpenScope, *, leaving: str | None = None
-) -> Memory:
-    """Put a new memory into the slot of its key; whatever it overlaps is superseded by it.
+def rivals(draft: Draft, memory: Memory) -> list[Memory]:
+    """The active memories whose time under this memory's key overlaps its own."""
+    if memory.fact.key is None:
+        return []
+    overlapping = [
+        memory_ref(o.memory_id)
+        for o in _occupants(draft, memory.fact.key)
+        if o.memory_id != memory.id and o.validity.overlaps(memory.fact.validity)
+    ]
+    draft.load(*overlapping)
+    found = [rival for ref in overlapping if (rival := draft.get(ref))]
+    return [rival for rival in found if rival.status is Status.ACTIVE]
 
-    `leaving` is a memory that this change supersedes anyway. Returns the memory with the ids of what it
-    replaced.
+
+def take_slot(draft: Draft, memory: Memory) -> Memory:
+    """Put a memory into the slot of its key; whatever it overlaps is superseded by it.
+
+    Returns the memory with the ids of what it replaced.
     """
     key = memory.fact.key
     if key is None:
         return memory
-    slot = snapshot.get(slot_ref(key))
-    occupants = [o for o in slot.occupants if o.memory_id != leaving] if slot else []
-    rivals = [o.memory_id for o in occupants if o.validity.overlaps(memory.fact.validity)]
-    if len(rivals) > MOST_REPLACED:
-        raise InvalidRequestError.at("key", f"this would replace more than {MOST_REPLACED} memories at once")
-    replaced = _active(rivals, opened)
-    memory = replace(memory, supersedes=(*memory.supersedes, *(rival.id for rival in replaced)))
+    replaced = rivals(draft, memory)
+    gone = {memory.id, *(rival.id for rival in replaced)}
+    stay = tuple(o for o in _occupants(draft, key) if o.memory_id not in gone)
+    if len(replaced) > MOST_REPLACED or len(stay) >= MOST_OCCUPANTS:
+        raise InvalidRequestError.at("key", "this slot holds too many memories to change it in one go")
+    new = [rival.id for rival in replaced if rival.id not in memory.supersedes]
+    memory = replace(memory, supersedes=(*memory.supersedes, *new))
     for rival in replaced:
         draft.supersede(rival, by=memory, because=Because.CHANGED)
-    stay = tuple(o for o in occupants if o.memory_id not in rivals)
-    _write(draft, key, slot, (*stay, Occupant(memory.id, memory.fact.validity)))
+    _write(draft, key, (*stay, Occupant(memory.id, memory.fact.validity)))
     return memory
 
 
-def leave_slot(draft: Draft, memory: Memory, opened: OpenScope) -> None:
+def leave_slot(draft: Draft, memory: Memory) -> None:
     """Take a memory out of the slot of its key."""
-    if memory.fact.key is None:
-        return
-    ref = slot_ref(memory.fact.key)
-    slot = opened.ledger.read([ref]).get(ref)
-    if slot is not None:
-        stay = tuple(o for o in slot.occupants if o.memory_id != memory.id)
-        _write(draft, memory.fact.key, slot, stay)
+    if memory.fact.key is not None:
+        stay = tuple(o for o in _occupants(draft, memory.fact.key) if o.memory_id != memory.id)
+        _write(draft, memory.fact.key, stay)
 
 
-def _active(ids: list[str], opened: OpenScope) -> list[Memory]:
-    refs = [memory_ref(memory_id) for memory_id in ids]
-    found = opened.ledger.read(refs) if refs else None
-    memories = [memory for ref in refs if found and (memory := found.get(ref))]
-    return [memory for memory in memories if memory.status is Status.ACTIVE]
+def _occupants(draft: Draft, key: str) -> tuple[Occupant, ...]:
+    slot = draft.get(slot_ref(key))
+    return slot.occupants if slot else ()
 
 
-def _write(draft: Draft, key: str, slot: Slot | None, occupants: tuple[Occupant, ...]) -> None:
-    expect = Holds("revision", slot.revision) if slot else Absent()
+def _write(draft: Draft, key: str, occupants: tuple[Occupant, ...]) -> None:
     if occupants:
-        draft.put(Slot(key, (slot.revision if slot else 0) + 1, occupants), expect)
-    elif slot:
-        draft.delete(slot_ref(key), expect)  # a key, too, is the caller's text
+        draft.put(Slot(key, draft.seq, occupants))
+    else:
+        draft.delete(slot_ref(key))  # a key, too, is the caller's text

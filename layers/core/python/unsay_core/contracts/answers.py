@@ -11,10 +11,13 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from unsay_core.application.access import NewKey
+    from unsay_core.application.look_up import History
     from unsay_core.application.recall import Recalled, Recollection
+    from unsay_core.application.statistics import Statistics
     from unsay_core.application.verify_audit import Verification
-    from unsay_core.domain.ledger import Erasure
-    from unsay_core.domain.memory import Memory, Source
+    from unsay_core.domain.audit import AuditEntry
+    from unsay_core.domain.ledger import Erasure, Tombstone
+    from unsay_core.domain.memory import Memory, Review, Source
 
 BACKUP = timedelta(days=35)  # how long the tables' point-in-time recovery reaches back
 
@@ -46,9 +49,65 @@ def memory_answer(memory: Memory, scope: str, now: datetime) -> dict[str, Any]:
         "superseded_by": memory.superseded_by,
         "derived_from": list(memory.derived_from),
         "source": _source(memory.source),
-        "review": None,
+        "review": _review(memory.review),
         "index": {"state": memory.index_state.value, "at": _instant(memory.indexed_at or memory.updated_at)},
         "schema": memory.schema,
+    }
+
+
+def history_answer(found: History, scope: str, now: datetime) -> dict[str, Any]:
+    """What a memory was, and what happened to it."""
+    return {
+        "versions": [memory_answer(version, scope, now) for version in found.versions],
+        "events": [event_answer(entry) for entry in found.events],
+    }
+
+
+def event_answer(entry: AuditEntry) -> dict[str, Any]:
+    """An audit entry."""
+    happening = entry.happening
+    return {
+        "seq": entry.seq,
+        "at": _instant(entry.at),
+        "event": happening.event.value,
+        "actor": entry.actor,
+        "channel": happening.channel,
+        "memory_id": happening.memory_id,
+        "version": happening.version,
+        "related": list(happening.related),
+        "reason": happening.reason,
+        "commitment": happening.commitment,
+        "note_digest": happening.note_digest,
+        "erasure_id": happening.erasure_id,
+        "tombstone": happening.tombstone,
+        "prev": entry.prev,
+        "hash": entry.hash,
+    }
+
+
+def tombstone_answer(grave: Tombstone) -> dict[str, Any]:
+    """A tombstone: a digest, never text. A tombstone of an id names the id."""
+    return {
+        "id": grave.digest,
+        "kind": grave.kind.value,
+        "at": _instant(grave.at),
+        "reason": grave.reason.value,
+        "actor": grave.actor,
+        "hits": grave.hits,
+        "lifted": grave.lifted,
+        "erasure_id": grave.erasure_id,
+    }
+
+
+def statistics_answer(found: Statistics) -> dict[str, Any]:
+    """Counts of a scope."""
+    return {
+        "kinds": dict(found.kinds),
+        "statuses": dict(found.statuses),
+        "trusts": dict(found.trusts),
+        "bytes": found.bytes,
+        "index": {"pending": found.pending, "oldest_pending": _instant(found.oldest_pending)},
+        "complete": found.complete,
     }
 
 
@@ -135,6 +194,18 @@ def _recalled(item: Recalled, now: datetime) -> dict[str, Any]:
             "recency": round(scores.recency, 6),
             "importance": round(scores.importance, 6),
         },
+    }
+
+
+def _review(review: Review | None) -> dict[str, Any] | None:
+    if review is None:
+        return None
+    return {
+        "reasons": list(review.reasons),
+        "since": _instant(review.since),
+        "decision": review.decision,
+        "decided_by": review.decided_by,
+        "decided_at": _instant(review.decided_at),
     }
 
 

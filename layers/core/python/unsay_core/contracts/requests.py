@@ -25,7 +25,6 @@ from unsay_core.contracts.base import (
     parse_query_limit,
     refuse,
 )
-from unsay_core.domain.errors import InvalidRequestError
 from unsay_core.domain.memory import Because, Kind, Reason, Status, Trust
 from unsay_core.domain.scope import Action, Grant, PrincipalKind
 
@@ -93,12 +92,72 @@ class FactIn(Wire):
         return now + timedelta(seconds=self.ttl_seconds) if self.ttl_seconds else self.expires_at
 
 
-class RememberIn(FactIn):
+class ItemIn(FactIn):
+    """One fact of `POST /v1/memories/batch`."""
+
+    derived_from: Annotated[list[MemoryId], Field(max_length=50)] = Field(default_factory=list)
+    source: SourceIn = Field(default_factory=SourceIn)
+
+
+class RememberIn(ItemIn):
     """`POST /v1/memories`."""
 
     scope: ScopeField
-    derived_from: Annotated[list[MemoryId], Field(max_length=50)] = Field(default_factory=list)
-    source: SourceIn = Field(default_factory=SourceIn)
+
+
+class BatchIn(Wire):
+    """`POST /v1/memories/batch`; each item is judged on its own, as an `ItemIn`."""
+
+    scope: ScopeField
+    items: Annotated[
+        list[Any],
+        Field(min_length=1, max_length=25),
+        WithJsonSchema({"type": "array", "minItems": 1, "maxItems": 25, "items": {"type": "object"}}),
+    ]
+
+
+class EditIn(Wire):
+    """`PATCH /v1/memories/{id}`: what is absent stays, null clears."""
+
+    content: Content | None = None
+    kind: KindField | None = None
+    key: SlotKey | None = None
+    tags: Tags | None = None
+    importance: Share | None = None
+    data: Data = None
+    metadata: Metadata | None = None
+    expires_at: Instant | None = None
+    valid_to: Instant | None = None
+
+    @model_validator(mode="after")
+    def _says_something(self) -> EditIn:
+        if not self.model_fields_set:
+            raise refuse("", "name at least one field to change")
+        for name in ("content", "kind"):
+            if name in self.model_fields_set and getattr(self, name) is None:
+                raise refuse(name, f"a memory has a {name}; it cannot be cleared")
+        return self
+
+
+class ReasonIn(Wire):
+    """A change that takes something away says why."""
+
+    reason: ReasonField
+    note: Note | None = None
+
+
+class DecisionIn(Wire):
+    """`POST /v1/reviews/{id}`."""
+
+    decision: Literal["approve", "reject"]
+    reason: ReasonField | None = None
+    note: Note | None = None
+
+    @model_validator(mode="after")
+    def _a_rejection_has_a_reason(self) -> DecisionIn:
+        if self.decision == "reject" and self.reason is None:
+            raise refuse("reason", "a rejection has a reason")
+        return self
 
 
 class CorrectIn(FactIn):
@@ -124,6 +183,7 @@ class RecallIn(Wire):
         default_factory=list
     )
     valid_at: Instant | None = None
+    known_at: Instant | None = None
     deadline_ms: Annotated[int, Field(ge=50, le=10_000)] = 3_000
 
     @model_validator(mode="after")
@@ -139,6 +199,12 @@ class ScopeQuery(Wire):
     scope: ScopeField
 
 
+class GetQuery(ScopeQuery):
+    """`GET /v1/memories/{id}`."""
+
+    known_at: Instant | None = None
+
+
 class ForgetQuery(ScopeQuery):
     """`DELETE /v1/memories/{id}`."""
 
@@ -146,11 +212,41 @@ class ForgetQuery(ScopeQuery):
     tombstone: Literal["value", "id"] = "value"
 
 
-class ListQuery(ScopeQuery):
-    """`GET /v1/memories`."""
+class PageQuery(ScopeQuery):
+    """The query string of a listing."""
 
     limit: page_size(100, parse_query_limit) = 20  # type: ignore[valid-type]
     cursor: str | None = None
+
+
+class ReviewsQuery(PageQuery):
+    """`GET /v1/reviews`."""
+
+    state: Literal["candidate", "disputed", "active"] = "candidate"
+
+
+def _whole(value: object) -> int:
+    """A place in the chain, as a query string writes it."""
+    if isinstance(value, str) and value.isascii() and value.isdigit() and len(value) <= 12:
+        return int(value)
+    raise ValueError("a whole number")
+
+
+class AuditQuery(PageQuery):
+    """`GET /v1/audit`: entries after a place in the chain."""
+
+    after: Annotated[int, BeforeValidator(_whole)] = 0
+
+
+class ScopesQuery(Wire):
+    """`GET /v1/scopes`."""
+
+    prefix: ScopeField | None = None
+
+
+class ListQuery(PageQuery):
+    """`GET /v1/memories`."""
+
     order: Literal["asc", "desc"] = "desc"
     status: StatusField = Status.ACTIVE
     kind: KindField | None = None
@@ -159,18 +255,13 @@ class ListQuery(ScopeQuery):
     trust: TrustField | None = None
     run_id: RunId | None = None
     valid_at: Instant | None = None
-
-
-def _positive(value: object) -> object:
-    if isinstance(value, str) and value.isascii() and value.isdigit() and len(value) <= 12 and int(value):
-        return int(value)
-    raise InvalidRequestError.at("from", "from is a whole number from 1")
+    known_at: Instant | None = None
 
 
 class VerifyQuery(ScopeQuery):
     """`GET /v1/audit/verify`."""
 
-    start: Annotated[int, BeforeValidator(_positive), Field(alias="from")] = 1
+    start: Annotated[int, BeforeValidator(_whole), Field(alias="from", ge=1)] = 1
 
 
 _GRANT = {

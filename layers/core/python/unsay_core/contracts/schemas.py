@@ -16,6 +16,13 @@ class Answer(BaseModel):
     model_config = ConfigDict(extra="ignore")
 
 
+class FieldProblem(Answer):
+    """One thing wrong with one field."""
+
+    path: str
+    message: str
+
+
 class SourceOut(Answer):
     """Where a memory came from."""
 
@@ -33,6 +40,16 @@ class IndexOut(Answer):
 
     state: Literal["pending", "indexed", "failed"]
     at: datetime
+
+
+class ReviewOut(Answer):
+    """Why a memory waits for a person, or what a person decided."""
+
+    reasons: list[str]
+    since: datetime
+    decision: str | None
+    decided_by: str | None
+    decided_at: datetime | None
 
 
 class MemoryOut(Answer):
@@ -61,10 +78,127 @@ class MemoryOut(Answer):
     superseded_by: str | None
     derived_from: list[str]
     source: SourceOut
-    review: dict[str, Any] | None
+    review: ReviewOut | None
     index: IndexOut
     schema_: int = Field(alias="schema")
     deduplicated: bool = False
+
+
+class Problem(Answer):
+    """A refusal (RFC 9457), of a call or of one item."""
+
+    type: str
+    title: str
+    status: int
+    detail: str
+    code: str
+    request_id: str
+    errors: list[FieldProblem] = Field(default_factory=list)
+
+
+class ResultOut(Answer):
+    """What became of one item: a memory, or a problem."""
+
+    status: int
+    memory: MemoryOut | None = None
+    problem: Problem | None = None
+
+
+class BatchOut(Answer):
+    """What became of each item, in their order."""
+
+    results: list[ResultOut]
+
+
+class EventOut(Answer):
+    """An audit entry: digests and ids, never text."""
+
+    seq: int
+    at: datetime
+    event: str
+    actor: str
+    channel: str
+    memory_id: str | None
+    version: int | None
+    related: list[str]
+    reason: str | None
+    commitment: str | None
+    note_digest: str | None
+    erasure_id: str | None
+    tombstone: str | None
+    prev: str
+    hash: str
+
+
+class HistoryOut(Answer):
+    """Versions and events, oldest first; of a forgotten memory the events only."""
+
+    versions: list[MemoryOut]
+    events: list[EventOut]
+
+
+class AuditOut(Answer):
+    """A page of audit entries."""
+
+    items: list[EventOut]
+    next_cursor: str | None
+
+
+class TombstoneOut(Answer):
+    """What must not come back: a digest, or an id."""
+
+    id: str
+    kind: Literal["id", "value"]
+    at: datetime
+    reason: Reason
+    actor: str
+    hits: int
+    lifted: bool
+    erasure_id: str | None
+
+
+class TombstonesOut(Answer):
+    """A page of tombstones."""
+
+    items: list[TombstoneOut]
+    next_cursor: str | None
+
+
+class ReviewItemOut(MemoryOut):
+    """A memory that waits, and the ids of the believed ones nearest to it."""
+
+    nearest: list[str]
+
+
+class ReviewsOut(Answer):
+    """A page of what waits for a person."""
+
+    items: list[ReviewItemOut]
+    next_cursor: str | None
+
+
+class IndexLagOut(Answer):
+    """What the index does not hold yet."""
+
+    pending: int
+    oldest_pending: datetime | None
+
+
+class StatisticsOut(Answer):
+    """Counts of a scope."""
+
+    kinds: dict[str, int]
+    statuses: dict[str, int]
+    trusts: dict[str, int]
+    bytes: int
+    index: IndexLagOut
+    complete: bool
+
+
+class ScopesOut(Answer):
+    """The scopes that are known, of those the caller may read; may lag."""
+
+    items: list[str]
 
 
 class ListOut(Answer):
@@ -189,20 +323,8 @@ class HealthOut(Answer):
     degraded: list[str]
 
 
-class FieldProblem(Answer):
-    """One thing wrong with one field."""
+class ErasuresOut(Answer):
+    """A page of receipts."""
 
-    path: str
-    message: str
-
-
-class Problem(Answer):
-    """A refusal (RFC 9457)."""
-
-    type: str
-    title: str
-    status: int
-    detail: str
-    code: str
-    request_id: str
-    errors: list[FieldProblem] = Field(default_factory=list)
+    items: list[ErasureOut]
+    next_cursor: str | None

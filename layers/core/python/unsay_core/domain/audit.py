@@ -22,14 +22,29 @@ class Event(StrEnum):
     """What an entry records, in the past tense."""
 
     REMEMBERED = "memory.remembered"
+    INFERRED = "memory.inferred"
+    EDITED = "memory.edited"
     CORRECTED = "memory.corrected"
+    RETRACTED = "memory.retracted"
+    DISPUTED = "memory.disputed"
+    APPROVED = "memory.approved"
+    REJECTED = "memory.rejected"
     FORGOTTEN = "memory.forgotten"
+    LIFTED = "tombstone.lifted"
     REFUSED = "write.refused"
 
 
 @dataclass(frozen=True, slots=True)
+class Before:
+    """The entry that was the last about a memory until this one: a memory's own thread in the chain."""
+
+    memory_id: str
+    seq: int
+
+
+@dataclass(frozen=True, slots=True)
 class Happening:
-    """What a use case reports; the chain adds its place, time and hash."""
+    """What a use case reports; the draft adds the threads, and the chain place, time and hash."""
 
     event: Event
     memory_id: str | None = None
@@ -39,6 +54,8 @@ class Happening:
     reason: str | None = None
     note_digest: str | None = None
     erasure_id: str | None = None
+    tombstone: str | None = None
+    before: tuple[Before, ...] = ()
     channel: str = "api"
 
 

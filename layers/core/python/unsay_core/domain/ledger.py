@@ -27,6 +27,7 @@ class Area(StrEnum):
     PENDING = "P"
     OUTCOME = "I"
     ERASURE = "E"
+    REVIEW = "R"
     TOMBSTONE = "T"
     AUDIT = "A"
 
@@ -131,7 +132,7 @@ class TombstoneKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Tombstone:
-    """A refusal to believe again; holds a keyed digest, never text."""
+    """A refusal to believe again; holds a keyed digest, never text. `seq` is the entry that made it."""
 
     digest: str
     kind: TombstoneKind
@@ -139,15 +140,26 @@ class Tombstone:
     actor: str
     reason: Reason
     erasure_id: str | None = None
+    seq: int = 0
+    hits: int = 0
     lifted: bool = False
     schema: int = 1
 
 
-class StoreState(StrEnum):
-    """Whether a store is known to hold nothing of what was forgotten."""
+class Waiting(StrEnum):
+    """What a memory in the review queue is."""
 
-    ABSENT = "absent"
-    PENDING = "pending"
+    CANDIDATE = "candidate"
+    DISPUTED = "disputed"
+
+
+@dataclass(frozen=True, slots=True)
+class Reviewable:
+    """A place in the review queue."""
+
+    memory_id: str
+    waiting: Waiting
+    since: datetime
 
 
 @dataclass(frozen=True, slots=True)
@@ -186,7 +198,17 @@ class Erasure:
 
 
 Entry: TypeAlias = (
-    Head | Memory | Version | Duplicate | Slot | Pending | Outcome | Tombstone | Erasure | AuditEntry
+    Head
+    | Memory
+    | Version
+    | Duplicate
+    | Slot
+    | Pending
+    | Outcome
+    | Reviewable
+    | Tombstone
+    | Erasure
+    | AuditEntry
 )
 
 HEAD: Ref[Head] = Ref(Area.HEAD, "HEAD")
@@ -215,6 +237,11 @@ def slot_ref(key: str) -> Ref[Slot]:
 def pending_ref(memory_id: str) -> Ref[Pending]:
     """The work owed for a memory."""
     return Ref(Area.PENDING, memory_id)
+
+
+def reviewable_ref(memory_id: str) -> Ref[Reviewable]:
+    """A memory's place in the review queue."""
+    return Ref(Area.REVIEW, memory_id)
 
 
 def outcome_ref(outcome_id: str) -> Ref[Outcome]:
@@ -259,6 +286,8 @@ def ref_of(entry: Entry) -> Ref[Entry]:  # noqa: C901 - one line per type of ent
             return pending_ref(memory_id)
         case Outcome(id=outcome_id):
             return outcome_ref(outcome_id)
+        case Reviewable(memory_id=memory_id):
+            return reviewable_ref(memory_id)
         case Tombstone(kind=TombstoneKind.VALUE, digest=digest):
             return value_tombstone_ref(digest)
         case Tombstone(digest=memory_id):

@@ -109,11 +109,24 @@ class Fact:
 
 
 @dataclass(frozen=True, slots=True)
+class Review:
+    """Why a memory waits for a person, or what a person decided."""
+
+    reasons: tuple[str, ...]
+    since: datetime
+    decision: str | None = None
+    decided_by: str | None = None
+    decided_at: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Memory:
     """One version of one memory, as the ledger keeps it.
 
     `nonce` keys the content commitment in the audit log and is erased with the text, so that a digest
-    of a forgotten fact cannot be guessed. The scope is not a field: the partition it lies in says it.
+    of a forgotten fact cannot be guessed. `seq` is the last audit entry about this memory, and
+    `earlier_values` are the digests of what it said before it was edited. The scope is not a field: the
+    partition it lies in says it.
     """
 
     id: str
@@ -132,6 +145,10 @@ class Memory:
     derived_from: tuple[str, ...] = ()
     index_state: IndexState = IndexState.PENDING
     indexed_at: datetime | None = None
+    review: Review | None = None
+    note: str | None = None
+    seq: int = 0
+    earlier_values: tuple[str, ...] = ()
     schema: int = SCHEMA
 
     def status_at(self, now: datetime) -> Status:
@@ -141,24 +158,41 @@ class Memory:
             return Status.EXPIRED
         return self.status
 
+    def next_version(self, at: datetime, status: Status, **changes: Any) -> Memory:
+        """The version that follows, not yet indexed; leaving `active` is the end of being believed."""
+        left = self.status is Status.ACTIVE and status is not Status.ACTIVE
+        return replace(
+            self,
+            status=status,
+            version=self.version + 1,
+            updated_at=at,
+            invalidated_at=at if left else self.invalidated_at,
+            index_state=IndexState.PENDING,
+            indexed_at=None,
+            **changes,
+        )
+
     def superseded(self, *, by: Memory, because: Because, at: datetime) -> Memory:
         """The next version of this memory: replaced by another and no longer believed.
 
         What changed stops holding when its successor starts; what was wrong keeps the interval it was
         recorded with, and `superseded_because` says that it never held.
         """
-        return replace(
-            self,
-            fact=self._ended(by.fact.valid_from or at) if because is Because.CHANGED else self.fact,
-            status=Status.SUPERSEDED,
-            superseded_by=by.id,
-            superseded_because=because,
-            invalidated_at=at,
-            updated_at=at,
-            version=self.version + 1,
-            index_state=IndexState.PENDING,
-            indexed_at=None,
+        fact = self._ended(by.fact.valid_from or at) if because is Because.CHANGED else self.fact
+        return self.next_version(
+            at, Status.SUPERSEDED, fact=fact, superseded_by=by.id, superseded_because=because
         )
+
+    def answers(self, *, now: datetime, valid_at: datetime | None, known_at: datetime | None) -> bool:
+        """True if this version is an answer to what holds, or held, as we knew it.
+
+        Without either time: what is active and valid now. With one: also what was superseded because it
+        changed, for the time that it held; status is judged at `known_at`.
+        """
+        status = self.status_at(known_at or now)
+        changed = status is Status.SUPERSEDED and self.superseded_because is Because.CHANGED
+        held = status is Status.ACTIVE or (changed and bool(valid_at or known_at))
+        return held and self.fact.validity.contains(valid_at or known_at or now)
 
     def _ended(self, instant: datetime) -> Fact:
         ended = self.fact.validity.ended_by(instant)

@@ -15,6 +15,7 @@ from unsay_core.domain.ledger import (
     Outcome,
     Pending,
     Ref,
+    Reviewable,
     Slot,
     Tombstone,
     Version,
@@ -38,6 +39,7 @@ _TYPES: dict[Area, type[Entry]] = {
     Area.PENDING: Pending,
     Area.OUTCOME: Outcome,
     Area.ERASURE: Erasure,
+    Area.REVIEW: Reviewable,
     Area.TOMBSTONE: Tombstone,
     Area.AUDIT: AuditEntry,
 }

@@ -1,0 +1,76 @@
+"""Edit: the same memory, said better; every version that was is kept."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from unsay_core.application.digests import commitment, value_digest
+from unsay_core.application.look_up import found
+from unsay_core.application.policy import refuse_forbidden, tombstone_refs
+from unsay_core.application.settle import change
+from unsay_core.application.slots import leave_slot, take_slot
+from unsay_core.application.versions import require_version
+from unsay_core.domain.audit import Event, Happening
+from unsay_core.domain.errors import InvalidRequestError
+from unsay_core.domain.ledger import memory_ref
+from unsay_core.domain.lifecycle import Act, after
+
+if TYPE_CHECKING:
+    from unsay_core.application.draft import Draft
+    from unsay_core.application.ports import OpenScope, World
+    from unsay_core.domain.ledger import Ref
+    from unsay_core.domain.memory import Fact, Memory
+
+
+@dataclass(frozen=True, slots=True)
+class Edit:
+    """The fields of a memory's fact that are stated anew; what is not named stays."""
+
+    memory_id: str
+    version: int | None
+    changes: Mapping[str, Any]
+
+    def refs(self, opened: OpenScope) -> list[Ref[Any]]:
+        """What the decision needs, for one read."""
+        content = self.changes.get("content")
+        return [memory_ref(self.memory_id), *(tombstone_refs(opened, content) if content else [])]
+
+
+def edit(command: Edit, opened: OpenScope, world: World) -> Memory:
+    """Make the next version of a memory; naming nothing new changes nothing.
+
+    Raises as `correct` does.
+    """
+    return change(lambda draft: _decide(command, draft, opened), opened, world, lambda: command.refs(opened))
+
+
+def _decide(command: Edit, draft: Draft, opened: OpenScope) -> Memory:
+    old = found(draft, command.memory_id)
+    require_version(old, command.version)
+    status = after(old.status_at(draft.at), Act.EDIT)
+    fact = replace(old.fact, **command.changes)
+    if fact.validity.is_empty:
+        raise InvalidRequestError.at("valid_to", "the memory would be valid at no time")
+    if fact == old.fact:
+        return old
+    refuse_forbidden(draft, opened, fact)
+    values = _earlier_values(old, fact, opened)
+    new = old.next_version(draft.at, status, fact=fact, earlier_values=values)
+    leave_slot(draft, old)
+    new = draft.change(old, take_slot(draft, new))
+    draft.record(Happening(Event.EDITED, new.id, new.version, commitment(new), related=_replaced(old, new)))
+    return new
+
+
+def _earlier_values(old: Memory, fact: Fact, opened: OpenScope) -> tuple[str, ...]:
+    """The digests of all it said before, so that forgetting it can bury them too."""
+    said = value_digest(opened.keys, old.fact.content)
+    if said == value_digest(opened.keys, fact.content):
+        return old.earlier_values
+    return tuple(dict.fromkeys((*old.earlier_values, said)))
+
+
+def _replaced(old: Memory, new: Memory) -> tuple[str, ...]:
+    return tuple(i for i in new.supersedes if i not in old.supersedes)

@@ -1,0 +1,154 @@
+"""Review: a person decides what waits; they approve or reject it, and never edit its words."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from enum import StrEnum
+from typing import TYPE_CHECKING
+
+from unsay_core.application.correct import bury_values
+from unsay_core.application.digests import commitment, value_digest
+from unsay_core.application.look_up import found
+from unsay_core.application.pages import Page, page_of
+from unsay_core.application.policy import standing_tombstone, tombstone_refs
+from unsay_core.application.ports import SearchError
+from unsay_core.application.settle import change
+from unsay_core.application.slots import leave_slot, take_slot
+from unsay_core.application.versions import require_version
+from unsay_core.domain.audit import Event, Happening
+from unsay_core.domain.errors import InvalidRequestError, TombstonedError, WrongStatusError
+from unsay_core.domain.ledger import Area, Reviewable, Waiting, memory_ref
+from unsay_core.domain.lifecycle import Act, after
+from unsay_core.domain.memory import Memory, Reason, Review, Status, Trust
+from unsay_core.domain.timeline import rfc3339
+
+if TYPE_CHECKING:
+    from unsay_core.application.draft import Draft
+    from unsay_core.application.ports import OpenScope, World
+
+RESTATED = "restates_tombstoned"  # the user said anew what was taken back
+NEAREST = 5
+
+
+class Decision(StrEnum):
+    """What a reviewer may say."""
+
+    APPROVE = "approve"
+    REJECT = "reject"
+
+
+@dataclass(frozen=True, slots=True)
+class Decide:
+    """A person's decision on one memory."""
+
+    memory_id: str
+    version: int | None
+    decision: Decision
+    reason: Reason | None = None
+    note: str | None = None
+
+
+def decide(command: Decide, opened: OpenScope, world: World) -> Memory:
+    """Approve: active and verified. Reject: refused, and its value is not learned again.
+
+    Raises `NotFoundError`, `WrongStatusError` for what does not wait, `TombstonedError` for approving a
+    value that was taken back (unless the user has said it anew), and as `correct` does.
+    """
+    if command.decision is Decision.REJECT and command.reason is None:
+        raise InvalidRequestError.at("reason", "a rejection has a reason")
+    act = _approve if command.decision is Decision.APPROVE else _reject
+
+    def decision(draft: Draft) -> Memory:
+        old = found(draft, command.memory_id)
+        require_version(old, command.version)
+        return act(command, old, draft, opened)
+
+    return change(decision, opened, world, lambda: [memory_ref(command.memory_id)])
+
+
+def _approve(command: Decide, old: Memory, draft: Draft, opened: OpenScope) -> Memory:
+    status = after(old.status_at(draft.at), Act.APPROVE)
+    if old.status is Status.ACTIVE and old.trust is Trust.VERIFIED:
+        raise WrongStatusError("a person has verified this memory already")
+    lifted = _lift_restated(old, draft, opened)
+    changed = old.next_version(
+        draft.at, status, trust=Trust.VERIFIED, review=_decided(command, old, draft, opened)
+    )
+    if old.status is not Status.ACTIVE:
+        changed = take_slot(draft, changed)
+    new = draft.change(old, changed)
+    draft.record(_happening(Event.APPROVED, command, new, opened, tombstone=lifted))
+    return new
+
+
+def _reject(command: Decide, old: Memory, draft: Draft, opened: OpenScope) -> Memory:
+    status = after(old.status_at(draft.at), Act.REJECT)
+    if old.status is Status.ACTIVE:
+        leave_slot(draft, old)
+    changed = old.next_version(
+        draft.at, status, note=command.note, review=_decided(command, old, draft, opened)
+    )
+    new = draft.change(old, changed)
+    reason = command.reason or Reason.OTHER
+    bury_values(draft, [value_digest(opened.keys, old.fact.content)], reason, opened)
+    draft.record(_happening(Event.REJECTED, command, new, opened))
+    return new
+
+
+def _lift_restated(old: Memory, draft: Draft, opened: OpenScope) -> str | None:
+    """Lift the tombstone of what the user has said anew; anything else that was taken back stays so."""
+    if old.status is Status.ACTIVE:
+        return None
+    draft.load(*tombstone_refs(opened, old.fact.content))
+    grave = standing_tombstone(draft, opened, old.fact.content)
+    if grave is None:
+        return None
+    if old.review is None or RESTATED not in old.review.reasons:
+        raise TombstonedError(tombstoned_at=rfc3339(grave.at), reason=grave.reason.value)
+    draft.put(replace(grave, lifted=True))
+    return grave.digest
+
+
+def _decided(command: Decide, old: Memory, draft: Draft, opened: OpenScope) -> Review:
+    asked = old.review or Review((), since=draft.at)
+    return replace(
+        asked,
+        decision=command.decision.value,
+        decided_by=opened.principal.id,
+        decided_at=draft.at,
+    )
+
+
+def _happening(
+    event: Event, command: Decide, new: Memory, opened: OpenScope, tombstone: str | None = None
+) -> Happening:
+    return Happening(
+        event,
+        new.id,
+        new.version,
+        commitment(new),
+        related=new.supersedes,
+        reason=command.reason.value if command.reason else None,
+        note_digest=opened.keys.note_digest(command.note) if command.note else None,
+        tombstone=tombstone,
+    )
+
+
+def waiting(state: Waiting, opened: OpenScope, *, after: str | None, limit: int) -> Page[Memory]:
+    """A page of what waits for a person, oldest first."""
+    page: Page[Reviewable] = page_of(
+        opened.ledger, Area.REVIEW, after=after, limit=limit, wanted=lambda place: place.waiting is state
+    )
+    refs = [memory_ref(place.memory_id) for place in page.entries]
+    snapshot = opened.ledger.read(refs) if refs else None
+    memories = tuple(memory for ref in refs if snapshot and (memory := snapshot.get(ref)))
+    return Page(memories, page.next_after)
+
+
+def nearest(memory: Memory, opened: OpenScope) -> tuple[str, ...]:
+    """The ids of the believed memories nearest to one that waits; none when the index is away."""
+    try:
+        hits = opened.search.nearest(memory.fact.content, limit=NEAREST + 1, live_only=True, timeout=2.0)
+    except SearchError:
+        return ()
+    return tuple(hit.memory_id for hit in hits if hit.memory_id != memory.id)[:NEAREST]

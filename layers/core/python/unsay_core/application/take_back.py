@@ -1,0 +1,87 @@
+"""Retract and dispute: it was never true, or somebody says so."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from unsay_core.application.correct import bury_values
+from unsay_core.application.digests import value_digest
+from unsay_core.application.look_up import found
+from unsay_core.application.settle import change
+from unsay_core.application.slots import leave_slot
+from unsay_core.application.versions import require_version
+from unsay_core.domain.audit import Event, Happening
+from unsay_core.domain.ledger import Reviewable, Waiting, memory_ref
+from unsay_core.domain.lifecycle import Act, after
+from unsay_core.domain.memory import Memory, Reason, Review, Status, Trust
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from unsay_core.application.draft import Draft
+    from unsay_core.application.ports import OpenScope, World
+
+
+@dataclass(frozen=True, slots=True)
+class TakeBack:
+    """What is taken back, and why; the note is erased with the memory."""
+
+    memory_id: str
+    version: int | None
+    reason: Reason
+    note: str | None = None
+
+    def happening(self, event: Event, memory: Memory, opened: OpenScope) -> Happening:
+        """The event, with the note's digest and not its words."""
+        digest = opened.keys.note_digest(self.note) if self.note else None
+        return Happening(event, memory.id, memory.version, reason=self.reason.value, note_digest=digest)
+
+
+def retract(command: TakeBack, opened: OpenScope, world: World) -> Memory:
+    """It was never true and nothing replaces it: out of every read, and its value is not learned again."""
+    return _changed(_retract, command, opened, world)
+
+
+def dispute(command: TakeBack, opened: OpenScope, world: World) -> Memory:
+    """Somebody doubts it: out of recall, until a person has decided."""
+    return _changed(_dispute, command, opened, world)
+
+
+def _changed(
+    decide: Callable[[TakeBack, Draft, OpenScope], Memory], command: TakeBack, opened: OpenScope, world: World
+) -> Memory:
+    return change(
+        lambda draft: decide(command, draft, opened), opened, world, lambda: [memory_ref(command.memory_id)]
+    )
+
+
+def _retract(command: TakeBack, draft: Draft, opened: OpenScope) -> Memory:
+    old = found(draft, command.memory_id)
+    require_version(old, command.version)
+    status = after(old.status_at(draft.at), Act.RETRACT)
+    if old.status is Status.ACTIVE:
+        leave_slot(draft, old)
+    new = draft.change(old, old.next_version(draft.at, status, note=command.note, review=_closed(old)))
+    bury_values(draft, [value_digest(opened.keys, old.fact.content)], command.reason, opened)
+    draft.record(command.happening(Event.RETRACTED, new, opened))
+    return new
+
+
+def _dispute(command: TakeBack, draft: Draft, opened: OpenScope) -> Memory:
+    old = found(draft, command.memory_id)
+    require_version(old, command.version)
+    status = after(old.status_at(draft.at), Act.DISPUTE)
+    review = Review((command.reason.value,), since=draft.at)
+    changed = old.next_version(
+        draft.at, status, trust=Trust.DISPUTED, note=command.note or old.note, review=review
+    )
+    new = draft.change(old, changed)
+    draft.put(Reviewable(new.id, Waiting.DISPUTED, draft.at))
+    draft.record(command.happening(Event.DISPUTED, new, opened))
+    return new
+
+
+def _closed(old: Memory) -> Review | None:
+    """A question that taking back has answered."""
+    return replace(old.review, decision="retracted") if old.review and not old.review.decision else old.review

@@ -1,0 +1,18 @@
+"""Trust: assigned by the way a memory came in, never by what it says of itself."""
+
+from __future__ import annotations
+
+from unsay_core.domain.memory import Trust
+
+# What each kind of word may replace on its own; whatever it may not replace, a person decides on.
+_MAY_REPLACE: dict[Trust, frozenset[Trust]] = {
+    Trust.INFERRED: frozenset({Trust.INFERRED}),
+    Trust.ASSERTED: frozenset(Trust),
+    Trust.VERIFIED: frozenset(Trust),
+    Trust.DISPUTED: frozenset(),
+}
+
+
+def may_replace(new: Trust, old: Trust) -> bool:
+    """True if a memory of trust `new` may take the place of one of trust `old` without review."""
+    return old in _MAY_REPLACE[new]
