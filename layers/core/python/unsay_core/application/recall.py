@@ -21,7 +21,7 @@ HYDRATED = 99  # memories loaded in one read of 100, beside the head
 BACKLOG = 200  # pending memories looked at
 RECENT = 99  # newest memories looked at when the knowledge base cannot propose any
 FOR_THE_INDEX = 0.8  # share of the deadline that the knowledge base may use up
-NOTHING_RELEVANT, SCOPE_EMPTY = "nothing_relevant", "scope_empty"
+NOTHING_RELEVANT, SCOPE_EMPTY, INDEX_BACKLOG = "nothing_relevant", "scope_empty", "index_backlog"
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,7 +118,7 @@ class _Asked:
         owed = self._owed.result()
         self.pending = [entry for entry in owed if entry.work is Work.PUT]
         if len(owed) == BACKLOG:
-            self.reasons.append("index_backlog")
+            self._is_behind()
         if self._proposed is None:
             return
         try:
@@ -143,7 +143,14 @@ class _Asked:
         owed = self._best_pending()
         proposed = list(self.hits) if self._proposed and not self.is_degraded else self._recent()
         room = HYDRATED - min(len(owed), HYDRATED // 2)
-        return list(dict.fromkeys([*proposed[:room], *owed]))[:HYDRATED]
+        chosen = list(dict.fromkeys([*proposed[:room], *owed]))[:HYDRATED]
+        if not set(owed) <= set(chosen):
+            self._is_behind()
+        return chosen
+
+    def _is_behind(self) -> None:
+        if INDEX_BACKLOG not in self.reasons:
+            self.reasons.append(INDEX_BACKLOG)
 
     def _best_pending(self) -> list[str]:
         asked = query_words(self.query.query)
