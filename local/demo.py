@@ -26,7 +26,7 @@ from infra.freshness import is_fresh
 from infra.synth import ensure_fresh
 from local import lifecycle
 from local.demo_plot import plot
-from local.demo_steps import NotHeldError, Show, Steps, Stopwatch, expect
+from local.demo_steps import NotHeldError, Show, Steps, Stopwatch
 from local.deploy import DeployError
 from local.host_layer import ROOT, LayerError
 from local.place import HOST, Place
@@ -41,8 +41,14 @@ _ACTIONS = ["read", "write", "forget", "audit"]
 _INTERRUPTED = 130  # as a shell reports a program that SIGINT ended
 _LOG_LINES = 15
 _STOP_SECONDS = 30.0
+
+
+class UnusableFileError(RuntimeError):
+    """There is no conversation in the file; the message says why."""
+
+
 _FAILURES = (
-    NotHeldError,
+    UnusableFileError,
     unsay.UnsayError,
     lifecycle.LifecycleError,
     DeployError,
@@ -57,7 +63,7 @@ def demo(file: Path | None, port: int | None) -> int:
     show = Show(Console())
     started = time.monotonic()
     try:
-        transcript = _read(file or EXAMPLE, show)
+        transcript = _read(file or Path(os.path.relpath(EXAMPLE)), show)
         with _cloud(port or _free_port()) as place:
             _run(place, transcript, show)
     except KeyboardInterrupt:
@@ -86,16 +92,17 @@ def _read(file: Path, show: Show) -> Transcript:
     try:
         transcript = read_transcript(file)
     except OSError as error:
-        raise NotHeldError(f"{file} can be read ({error.strerror})") from error
+        raise UnusableFileError(f"{file} cannot be read: {error.strerror}") from error
     said, refused = len(transcript.of("user")), len(transcript.refused)
     show.console.print(
-        f"{escape(os.path.relpath(file))}: {said} turns of the user, {len(transcript.turns) - said} of others"
+        f"{escape(str(file))}: {said} turns of the user, {len(transcript.turns) - said} of others"
         + (f", {refused} lines that are no turn" if refused else ""),
         highlight=False,
         soft_wrap=True,
     )
     show.refusals(transcript.refused)
-    expect(said > 0, "the file holds at least one turn of the user: {role: user, content: …}")
+    if not said:
+        raise UnusableFileError(f'{file} holds no turn of the user: {{"role": "user", "content": "…"}}')
     return transcript
 
 
