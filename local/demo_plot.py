@@ -17,7 +17,8 @@ if TYPE_CHECKING:
 _QUESTION_WORDS = 5
 # A longer word is hardly one, and behind the word "key" it would look like a credential.
 _LONGEST_WORD = 19
-_LONGEST_QUESTION = 1_900  # characters; the service takes 2,000
+_LONGEST_QUESTION = 2_000  # characters, as the service takes
+_LONGEST_GIST = 100
 # The conversation that comes with the product gets a question and a correction a person would write.
 _WRITTEN = {
     "My brother Tomas lives above the shop, on the Kraanlei.": (
@@ -53,23 +54,32 @@ def plot(turns: Sequence[Turn]) -> Plot:
             return Plot(turn, question, correction, question)
     spoken_in = Counter(word for turn in turns for word in set(words(turn.content)))
     turn = max(turns, key=lambda turn: _own_words(turn, spoken_in))
-    question = _rarest_words(turn, spoken_in)
-    gist = " ".join(question.split()[:_QUESTION_WORDS])[:100]
-    correction = f"As of today this is different: {gist}"
-    next_question = f"{gist}: different as of today?"
-    return Plot(turn, question, correction, next_question, is_telling=_own_words(turn, spoken_in) > 0)
+    question = _rarest_words(turn, spoken_in) or turn.content[:_LONGEST_QUESTION]
+    gist = " ".join(question.split()[:_QUESTION_WORDS])[:_LONGEST_GIST]
+    return Plot(
+        turn,
+        question,
+        correction=f"As of today this is different: {gist}",
+        next_question=f"{gist}: different as of today?",
+        is_telling=_own_words(turn, spoken_in) > 0,
+    )
 
 
 def _own_words(turn: Turn, spoken_in: Counter[str]) -> int:
     """How many words nobody else said, up to as many as a question takes."""
-    own = sum(spoken_in[word] == 1 for word in set(words(turn.content)))
+    own = sum(times == 1 for times in _rarity(turn, spoken_in).values())
     return min(own, _QUESTION_WORDS)
 
 
 def _rarest_words(turn: Turn, spoken_in: Counter[str]) -> str:
-    """The rarest words of a turn in their order, or its beginning where they are no words."""
-    found = dict.fromkeys(re.findall(r"[^\W_]+", turn.content))
-    rarity = {word: min(spoken_in[part] for part in words(word)) for word in found if words(word)}
-    handy = [word for word in rarity if len(word) <= _LONGEST_WORD]
-    rarest = set(sorted(handy, key=lambda word: (rarity[word], -len(word)))[:_QUESTION_WORDS])
-    return " ".join(word for word in handy if word in rarest) or turn.content[:_LONGEST_QUESTION]
+    """The rarest words of a turn, in their order."""
+    rarity = _rarity(turn, spoken_in)
+    rarest = set(sorted(rarity, key=lambda word: (rarity[word], -len(word)))[:_QUESTION_WORDS])
+    return " ".join(word for word in rarity if word in rarest)
+
+
+def _rarity(turn: Turn, spoken_in: Counter[str]) -> dict[str, int]:
+    """Word → in how many turns the rarest part of it was said; a script without spaces has long words."""
+    said = dict.fromkeys(re.findall(r"[^\W_]+", turn.content))
+    parts = {word: words(word) for word in said if len(word) <= _LONGEST_WORD}
+    return {word: min(spoken_in[part] for part in parts[word]) for word in parts if parts[word]}

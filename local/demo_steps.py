@@ -101,7 +101,8 @@ class Show:
 
 def one_line(text: str) -> str:
     """The beginning of a text, on one line, without control characters."""
-    shown = "".join(c if c.isprintable() else " " for c in " ".join(text[: 4 * _SHOWN_CHARACTERS].split()))
+    printable = (c if c.isprintable() else " " for c in text[: 4 * _SHOWN_CHARACTERS])
+    shown = " ".join("".join(printable).split())
     return shown if len(shown) <= _SHOWN_CHARACTERS else shown[: _SHOWN_CHARACTERS - 1] + "…"
 
 
