@@ -199,7 +199,8 @@ def _start(place: Place) -> str:
     try:
         _await_answer(process, place)
     except BaseException:  # an interrupt too: a server that nobody waits for would keep the port
-        process.terminate()
+        process.kill()
+        process.wait()
         raise
     return f"local cloud: started, process {process.pid}"
 

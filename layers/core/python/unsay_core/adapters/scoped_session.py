@@ -36,13 +36,18 @@ QUICK = Config(
 
 
 class ScopedClients:
-    """The AWS clients of one tagged session, made when first asked for."""
+    """The AWS clients of one tagged session, made when first asked for.
 
-    def __init__(self, session: Session, credentials: dict[str, Any], expires_at: datetime) -> None:
+    `lock` guards the one session that all of them are made from: boto3 makes one client at a time.
+    """
+
+    def __init__(
+        self, session: Session, credentials: dict[str, Any], expires_at: datetime, lock: threading.Lock
+    ) -> None:
         self._session = session
         self._credentials = credentials
         self._clients: dict[str, Any] = {}
-        self._lock = threading.Lock()
+        self._lock = lock
         self.expires_at = expires_at
 
     def client(self, service: str, config: Config = QUICK) -> Any:
@@ -62,6 +67,7 @@ class ScopedSessions:
         self._sts: STSClient = session.client("sts", config=QUICK)
         self._open: OrderedDict[tuple[str, str | None], ScopedClients] = OrderedDict()
         self._lock = threading.Lock()
+        self._making = threading.Lock()
 
     def assume(self, role_arn: str, scope_id: str | None) -> ScopedClients:
         """The clients of a role narrowed to a scope; no scope is for the access table's role alone.
@@ -96,4 +102,4 @@ class ScopedSessions:
             "aws_secret_access_key": given["SecretAccessKey"],
             "aws_session_token": given["SessionToken"],
         }
-        return ScopedClients(self._session, credentials, given["Expiration"])
+        return ScopedClients(self._session, credentials, given["Expiration"], self._making)

@@ -23,6 +23,14 @@ class ConflictError(Exception):
     """What a change expected to find is no longer there; read again and decide anew."""
 
 
+class UnreadableError(Exception):
+    """What lies at a place is not what is written there: somebody else changed it."""
+
+    def __init__(self, ref: Ref[Any]) -> None:
+        super().__init__(f"an entry of area {ref.area} cannot be read")
+        self.ref = ref
+
+
 class SearchError(Exception):
     """The knowledge base did not answer; `reason` goes to the caller."""
 
@@ -55,7 +63,10 @@ class Ledger(Protocol):
     def page(
         self, area: Area, *, after: str | None = None, limit: int, newest_first: bool = False
     ) -> Sequence[Entry]:
-        """Up to `limit` entries of an area in the order of their ids, beyond the id `after`."""
+        """Up to `limit` entries of an area in the order of their ids, beyond the id `after`.
+
+        Raises `UnreadableError` for an entry that has lost its form.
+        """
 
     def commit(self, change: Change) -> None:
         """All of the change or nothing; raises `ConflictError` if an expectation does not hold.

@@ -23,7 +23,7 @@ HYDRATED = 99  # memories loaded in one read of 100, beside the head
 BACKLOG = 200  # pending memories looked at
 RECENT = 99  # newest memories looked at when the knowledge base cannot propose any
 FOR_THE_INDEX = 0.8  # share of the deadline that the knowledge base may use up
-NOTHING_RELEVANT, SCOPE_EMPTY = "nothing_relevant", "scope_empty"
+NOTHING_RELEVANT, SCOPE_EMPTY, INDEX_BACKLOG = "nothing_relevant", "scope_empty", "index_backlog"
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,7 +120,7 @@ class _Asked:
         owed = self._owed.result()
         self.pending = [entry for entry in owed if entry.work is Work.PUT]
         if len(owed) == BACKLOG:
-            self.reasons.append("index_backlog")
+            self._is_behind()
         if self._proposed is None:
             return
         try:
@@ -146,7 +146,14 @@ class _Asked:
         enough = self._proposed is not None and not self.is_degraded and not self.query.asks_when
         proposed = list(self.hits) if enough else self._recent()
         room = HYDRATED - min(len(owed), HYDRATED // 2)
-        return list(dict.fromkeys([*proposed[:room], *owed]))[:HYDRATED]
+        chosen = list(dict.fromkeys([*proposed[:room], *owed]))[:HYDRATED]
+        if not set(owed) <= set(chosen):
+            self._is_behind()
+        return chosen
+
+    def _is_behind(self) -> None:
+        if INDEX_BACKLOG not in self.reasons:
+            self.reasons.append(INDEX_BACKLOG)
 
     def as_known(self, memories: list[Memory]) -> list[Memory]:
         """The versions that were current at the time asked for."""

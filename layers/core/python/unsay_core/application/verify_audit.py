@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from unsay_core.application.ports import UnreadableError
 from unsay_core.domain.audit import AuditEntry, walk
 from unsay_core.domain.errors import InvalidRequestError
 from unsay_core.domain.ledger import HEAD, Area, Head, audit_ref
@@ -39,7 +40,10 @@ def verify_audit(opened: OpenScope, *, start: int = 1) -> Verification:
     if start > 1 and before is None:
         return Verification(False, True, None, head.seq, head, first_bad=start - 1)
     stop = min(head.seq, start + MOST - 1)
-    verdict = walk(_entries(opened, start, stop), previous=before)
+    try:
+        verdict = walk(_entries(opened, start, stop), previous=before)
+    except UnreadableError as unreadable:
+        return Verification(False, True, None, head.seq, head, first_bad=int(unreadable.ref.id))
     reached = verdict.last.seq if verdict.last else start - 1
     first_bad = verdict.first_bad or (reached + 1 if reached < stop else None)
     if first_bad is None and stop == head.seq and verdict.last and verdict.last.hash != head.hash:

@@ -5,8 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from pydantic import ValidationError
+
 from unsay_core.adapters.records import from_record, to_record
+from unsay_core.application.ports import UnreadableError
 from unsay_core.domain.audit import AuditEntry
+from unsay_core.domain.errors import InvalidRequestError
 from unsay_core.domain.ledger import (
     Area,
     Duplicate,
@@ -76,8 +80,12 @@ def ref_of_item(item: Mapping[str, Any]) -> Ref[Entry]:
 
 
 def entry_of_item(item: Mapping[str, Any]) -> Entry:
-    """The entry an item holds."""
-    return from_record(_TYPES[ref_of_item(item).area], from_attributes(item))
+    """The entry an item holds; raises `UnreadableError`, without the text that a parser would quote."""
+    ref = ref_of_item(item)
+    try:
+        return from_record(_TYPES[ref.area], from_attributes(item))
+    except (ValidationError, InvalidRequestError):
+        raise UnreadableError(ref) from None
 
 
 def to_attributes(record: Mapping[str, Any]) -> dict[str, Any]:

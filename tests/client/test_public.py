@@ -1,0 +1,63 @@
+"""The face of the package, and how a connection begins."""
+
+import inspect
+
+import pytest
+
+import unsay
+from unsay import errors
+
+VERBS = ["correct", "erasure", "forget", "get", "list", "make_key", "recall", "remember", "verify_audit"]
+
+
+def test_what_is_exported_is_what_is_there():
+    public = {name for name, value in vars(unsay).items() if not name.startswith("_")}
+    assert public - {"client", "errors", "https"} == set(unsay.__all__)
+    assert unsay.__all__ == sorted(
+        unsay.__all__, key=lambda name: (not name.isupper(), name[0].islower(), name)
+    )
+
+
+def test_every_exception_is_exported_and_drawn_in_the_tree():
+    kinds = {
+        name for name, value in vars(errors).items() if isinstance(value, type) and name.endswith("Error")
+    }
+    assert kinds <= set(unsay.__all__)
+    assert all(name in errors.__doc__ for name in kinds)
+
+
+def test_the_verbs_are_those_of_the_service():
+    public = {name for name, _ in inspect.getmembers(unsay.Memory, inspect.isfunction) if name[0] != "_"}
+    assert public == {*VERBS, "close"}
+
+
+@pytest.mark.parametrize(
+    "url", ["https://x.example", "https://x.example/", "https://x.example/v1", "https://x.example/v1/"]
+)
+def test_a_url_may_end_in_the_version_or_a_slash(url):
+    assert repr(unsay.connect(url, token="t")) == "<unsay.Memory https://x.example>"
+
+
+@pytest.mark.parametrize("url", ["http://127.0.0.1:4566", "http://localhost:4566/v1", "http://[::1]:4566"])
+def test_on_this_machine_plain_http_will_do(url):
+    assert unsay.connect(url, token="t")
+
+
+@pytest.mark.parametrize(
+    "url", ["http://x.example", "http://127.0.0.1.x.example", "ftp://x.example", "x.example", ""]
+)
+def test_a_key_is_never_sent_in_the_clear(url):
+    with pytest.raises(ValueError, match="https"):
+        unsay.connect(url, token="t")
+
+
+def test_nothing_prints_the_key():
+    memory = unsay.connect("https://x.example", token="unsay_hush")
+    assert "hush" not in repr(memory) + str(vars(memory))
+
+
+def test_a_closed_client_sends_nothing():
+    with unsay.connect("https://x.example", token="t") as memory:
+        pass
+    with pytest.raises(RuntimeError):
+        memory.get("mem_1", scope="a")

@@ -1,0 +1,129 @@
+"""The same application over the DynamoDB adapters: what only a store with item limits can refuse."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import pytest
+
+from tests.functional.aws import aws_service
+from tests.support.clients import OneAtATime
+from tests.support.http import Caller
+from unsay_core.adapters.scoped_session import ScopedClients
+from unsay_core.bootstrap.aws import ApiService
+
+LISBON, PORTO = "Alice lives in Lisbon.", "Alice lives in Porto."
+
+
+@pytest.fixture(scope="module")
+def service() -> Iterator[ApiService]:
+    with aws_service() as found:
+        yield found
+
+
+@pytest.fixture
+def api(service: ApiService, monkeypatch: pytest.MonkeyPatch) -> Caller:
+    """An admin at an API whose in-process AWS takes one call at a time."""
+    plain = ScopedClients.client
+
+    def one_at_a_time(self: ScopedClients, *given: Any) -> Any:
+        return OneAtATime(plain(self, *given))
+
+    monkeypatch.setattr(ScopedClients, "client", one_at_a_time)
+    return Caller(service)  # type: ignore[arg-type]
+
+
+def test_a_life_of_a_memory(api: Caller) -> None:
+    first = api.remember(LISBON, "life", key="home", data=[1, True, None], metadata={"a": ["b"]})
+    assert api.recalled("Where does Alice live?", "life") == [LISBON]
+    second = api.correct(first["id"], PORTO, scope="life")
+    assert api.recalled("Where does Alice live?", "life") == [PORTO]
+    assert api.get(first["id"], "life")["superseded_by"] == second["id"]
+    receipt = api.forget(second["id"], scope="life")
+    assert (receipt.status, receipt["erased"]) == (202, 2)
+    assert api.receipt(receipt["id"], "life").body == receipt.body
+    assert api.recall("Where does Alice live?", "life")["reasons"] == ["scope_empty"]
+    assert api.remember(PORTO, "life").code == "tombstoned"
+    assert api.forget(second["id"], scope="life").code == "already_forgotten"
+    assert (api.verify("life")["ok"], api.verify("life")["length"]) == (True, 4)
+
+
+def test_a_correction_that_restates_the_same_fact_names_no_item_twice(api: Caller) -> None:
+    first = api.remember(LISBON, "same", tags=["a"])
+    second = api.correct(first["id"], LISBON, "wrong", scope="same", tags=["b"])
+    assert second.status == 201
+    assert api.remember(LISBON, "same")["id"] == second["id"]
+
+
+def test_a_chain_of_forty_corrections_goes_in_transactions_of_at_most_a_hundred(api: Caller) -> None:
+    current = api.remember("room 0", "rooms")
+    for number in range(1, 41):
+        current = api.correct(current["id"], f"room {number}", scope="rooms")
+        assert current.status == 201
+    receipt = api.forget(current["id"], scope="rooms")
+    assert (receipt.status, receipt["erased"]) == (202, 41)
+    for status in ("active", "superseded"):
+        assert api.listed("rooms", status=status) == []
+    assert api.verify("rooms")["ok"] is True
+
+
+def test_the_most_memories_that_a_slot_gives_up_at_once_fit_into_a_transaction(api: Caller) -> None:
+    for year in range(21):
+        start, end = f"20{10 + year}-01-01T00:00:00Z", f"20{11 + year}-01-01T00:00:00Z"
+        assert api.remember(f"year {year}", "slots", key="k", valid_from=start, valid_to=end).status == 201
+    assert api.remember("all", "slots", key="k").code == "invalid_request"
+    most = api.remember("most", "slots", key="k", valid_from="2011-01-01T00:00:00Z")
+    assert (most.status, len(most["supersedes"])) == (201, 20)
+
+
+def test_thirty_writers_of_one_scope_lose_nothing_and_fork_nothing(api: Caller) -> None:
+    with ThreadPoolExecutor(30) as pool:
+        answers = list(pool.map(lambda n: api.remember(f"Fact {n}.", "busy").status, range(30)))
+    done = answers.count(201)
+    assert set(answers) <= {201, 503}
+    assert done > 0
+    found = api.verify("busy").body
+    assert (found["ok"], found["length"]) == (True, done)
+    assert len(api.listed("busy", limit=100)) == done
+
+
+def test_of_twenty_corrections_at_once_one_wins(api: Caller) -> None:
+    old = api.remember(LISBON, "race")
+    with ThreadPoolExecutor(20) as pool:
+        statuses = list(
+            pool.map(
+                lambda n: api.correct(old["id"], f"Alice lives in house {n}.", scope="race").status, range(20)
+            )
+        )
+    assert sorted(statuses) == [201] + [412] * 19
+    assert len(api.listed("race")) == 1
+
+
+def test_of_twenty_identical_requests_at_once_one_makes_the_memory(api: Caller) -> None:
+    headers = {"idempotency_key": "k"}
+    with ThreadPoolExecutor(20) as pool:
+        answers = list(pool.map(lambda _: api.remember(LISBON, "twenty", headers=headers), range(20)))
+    assert {answer.status for answer in answers} == {201}
+    assert len({answer["id"] for answer in answers}) == 1
+    assert api.verify("twenty")["length"] == 1
+
+
+def test_a_stored_entry_that_can_no_longer_be_read_is_the_first_bad_one(
+    api: Caller, service: ApiService
+) -> None:
+    for number in range(3):
+        api.remember(f"Fact {number}.", "bent")
+    table = service.session.client("dynamodb")
+    scope_id = service.keyring.scope_id("bent")
+    key = {"pk": {"S": f"{scope_id}#A"}, "sk": {"S": f"{2:012d}"}}
+    table.update_item(
+        TableName="record",
+        Key=key,
+        UpdateExpression="SET #at = :bad",
+        ExpressionAttributeNames={"#at": "at"},
+        ExpressionAttributeValues={":bad": {"S": "no time at all"}},
+    )
+    found = api.verify("bent")
+    assert (found.status, found["ok"], found["first_bad"]) == (200, False, 2)
