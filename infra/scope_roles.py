@@ -79,7 +79,7 @@ ROLES = (
         trusted=("api",),
         items=(
             *READ,
-            Items("LedgerPut", LEDGER, ("PutItem",), "HMPEIK"),
+            Items("LedgerPut", LEDGER, ("PutItem",), "HMVPEIK"),
             Items("LedgerDelete", LEDGER, ("DeleteItem",), "MVDKPRLI"),
             Items("RecordAppend", RECORD, ("PutItem",), "AT"),
         ),

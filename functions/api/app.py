@@ -8,6 +8,7 @@ from aws_lambda_powertools.event_handler import APIGatewayHttpResolver, Response
 
 from functions.api.call import Call
 from functions.api.endpoints import ENDPOINTS
+from functions.api.problem import problem_document
 from functions.entrypoint import log_fault
 from unsay_core.contracts import exact_json
 from unsay_core.contracts.operations import OPERATIONS
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
 
     from aws_lambda_powertools.utilities.typing import LambdaContext
 
-    from functions.api.endpoints import Reply
+    from functions.api.endpoints.reply import Reply
     from unsay_core.bootstrap.aws import ApiService
     from unsay_core.contracts.operations import Operation
 
@@ -59,15 +60,7 @@ class Api:
 
     def _problem(self, refusal: UnsayError) -> Response[str]:
         request_id = self._router.current_event.request_context.request_id
-        body = {
-            "type": f"urn:unsay:problem:{refusal.code}",
-            "title": refusal.title,
-            "status": refusal.status,
-            "detail": refusal.detail,
-            "code": refusal.code,
-            "request_id": request_id,
-            **refusal.extra,
-        }
+        body = problem_document(refusal, request_id)
         after = refusal.retry_after
         return Response(
             status_code=refusal.status,

@@ -60,11 +60,11 @@ class Call:
 
     def body(self, model: type[M]) -> M:
         """The body as a model; raises `InvalidRequestError` naming every field that is wrong."""
-        return _validated(model, self.payload)
+        return validated(model, self.payload)
 
     def query(self, model: type[M]) -> M:
         """The query string as a model."""
-        return _validated(model, query_string.parse(self.event.raw_query_string or ""))
+        return validated(model, query_string.parse(self.event.raw_query_string or ""))
 
     def check(self, *, has_query: bool) -> None:
         """Refuse what no call takes, before anything is opened or looked up."""
@@ -91,17 +91,26 @@ class Call:
             raise InvalidRequestError.at("Idempotency-Key", "1 to 255 visible ASCII characters")
         return key
 
-    def idempotency(self, opened: OpenScope) -> IdempotencyKey | None:
-        """The request's idempotency key, bound to the principal, the route and what was asked."""
+    @property
+    def request_id(self) -> str:
+        """What the gateway calls this request."""
+        return str(self.event.request_context.request_id)
+
+    def idempotency(self, opened: OpenScope, item: int | None = None) -> IdempotencyKey | None:
+        """The request's idempotency key, bound to the principal, the route and what was asked.
+
+        Each item of a batch has its own, so that a retry finds what became of it.
+        """
         key = self.idempotency_key
         if key is None:
             return None
-        name = exact_json.canonical([self.principal.id, self.route, key])
+        name = exact_json.canonical([self.principal.id, self.route, key, item])
         asked = exact_json.canonical([self.id, self.payload])
         return IdempotencyKey(opened.keys.request_digest(name), opened.keys.request_digest(asked))
 
 
-def _validated(model: type[M], value: object) -> M:
+def validated(model: type[M], value: object) -> M:
+    """A value as a model; raises `InvalidRequestError` naming every field that is wrong."""
     try:
         return model.model_validate(value)
     except ValidationError as refused:

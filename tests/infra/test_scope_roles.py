@@ -20,7 +20,7 @@ GRANTED = {
         "Record": READS | {"PutItem": "AT"},
     },
     "Eraser": {
-        "Ledger": READS | {"PutItem": "HMPEIK", "DeleteItem": "MVDKPRLI"},
+        "Ledger": READS | {"PutItem": "HMVPEIK", "DeleteItem": "MVDKPRLI"},
         "Record": READS | {"PutItem": "AT"},
     },
     "Projector": {"Ledger": READS | {"PutItem": "MPE", "DeleteItem": "P"}, "Record": READS},

@@ -60,6 +60,22 @@ class MemoryKeys:
         self._keys[key.id] = key
 
 
+class MemoryRegistry:
+    """See `Registry`."""
+
+    def __init__(self) -> None:
+        self._scopes: dict[str, Scope] = {}
+
+    def add(self, scope: Scope) -> None:
+        self._scopes[scope.canonical] = scope
+
+    def roots(self) -> set[str]:
+        return {scope.segments[0] for scope in self._scopes.values()}
+
+    def below(self, root: str) -> list[Scope]:
+        return [scope for _, scope in sorted(self._scopes.items()) if scope.segments[0] == root]
+
+
 class MemoryIndexQueue:
     """See `IndexQueue`; a task that was sent before is taken once, as within the deduplication window."""
 
@@ -78,13 +94,16 @@ class FakeService:
         self.world = fake_world(self.clock)
         self.keyring = Keyring.from_pepper(PEPPER)
         self.keys = MemoryKeys()
+        self.registry = MemoryRegistry()
         self.knowledge_base = FakeKnowledgeBase()
         self.queue = MemoryIndexQueue()
         self.ledgers: dict[str, MemoryLedger] = defaultdict(MemoryLedger)
         self.documents: dict[str, MemoryDocuments] = defaultdict(MemoryDocuments)
         self.opened: list[str] = []
 
-    def open_scope(self, principal: Principal, scope: Scope, action: Action) -> OpenScope:
+    def open_scope(
+        self, principal: Principal, scope: Scope, action: Action, *, reading: bool = False
+    ) -> OpenScope:
         """See `Door`."""
         principal.require(action, scope)
         scope_id = self.keyring.scope_id(scope.canonical)

@@ -104,7 +104,8 @@ class Draft:
         if self._found.get(ref, ref) is None:
             self._parts.pop(ref, None)
         else:
-            self._parts[ref] = Delete(ref, self._expectation(ref))
+            known = ref in self._found
+            self._parts[ref] = Delete(ref, self._expectation(ref) if known else Anything())
 
     def believe(self, memory: Memory) -> Memory:
         """Store a new memory; an active one is known by its exact statement. Returns it as stored."""

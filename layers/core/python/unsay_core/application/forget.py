@@ -57,12 +57,12 @@ def _attempt(command: Forget, erasure_id: str, opened: OpenScope, world: World) 
     memory = draft.get(target)
     if memory is None:
         raise _absence(draft.get(grave))
-    batches = list(_batches([memory, *_predecessors(memory, opened)]))
-    for batch in batches[:-1]:
+    *earlier, last = _batches([memory, *_predecessors(memory, draft)])
+    for batch in earlier:
         _erase(batch, draft, command, erasure_id, opened)
         draft.commit()
         draft = Draft(opened, world.clock.now(), [target, erasure_ref(erasure_id)])
-    erasure = _erase(batches[-1], draft, command, erasure_id, opened)
+    erasure = _erase(last, draft, command, erasure_id, opened)
     draft.commit()
     return erasure
 
@@ -73,45 +73,48 @@ def _absence(tombstone: Tombstone | None) -> UnsayError:
     return AlreadyForgottenError(erasure_id=tombstone.erasure_id or "")
 
 
-def _predecessors(memory: Memory, opened: OpenScope) -> list[Memory]:
+def _predecessors(memory: Memory, draft: Draft) -> list[Memory]:
     """What the memory replaced, and what that replaced: newest first, one read for each step back."""
     found: dict[str, Memory] = {}
     wanted = list(memory.supersedes)
     while wanted:
-        refs = [memory_ref(memory_id) for memory_id in wanted[:LIMIT]]
-        snapshot = opened.ledger.read(refs)
-        step = [m for ref in refs if (m := snapshot.get(ref)) and m.id not in found]
+        refs = [memory_ref(memory_id) for memory_id in wanted]
+        draft.load(*refs)
+        step = [m for ref in refs if (m := draft.get(ref)) and m.id not in found]
         found.update((m.id, m) for m in step)
-        wanted = [*wanted[LIMIT:], *(before for m in step for before in m.supersedes)]
+        wanted = [before for m in step for before in m.supersedes]
     return list(found.values())
 
 
-def _batches(group: Sequence[Memory]) -> Iterator[list[Memory]]:
-    """What fits into a transaction each, oldest first, so that the memory itself goes last."""
-    batch: list[Memory] = []
+def _batches(group: Sequence[Memory]) -> Iterator[list[str]]:
+    """The ids of what fits into a transaction each, oldest first: the memory itself goes last."""
+    batch: list[str] = []
     size = RESERVED
     for memory in reversed(group):
         cost = ITEMS_EACH + memory.version + len(memory.earlier_values)
         if batch and size + cost > LIMIT:
             yield batch
             batch, size = [], RESERVED
-        batch.append(memory)
+        batch.append(memory.id)
         size += cost
     yield batch
 
 
 def _erase(
-    batch: Sequence[Memory], draft: Draft, command: Forget, erasure_id: str, opened: OpenScope
+    batch: Sequence[str], draft: Draft, command: Forget, erasure_id: str, opened: OpenScope
 ) -> Erasure:
-    graves = _graves(batch, command, draft, erasure_id, opened)
+    refs = [memory_ref(memory_id) for memory_id in batch]
+    draft.load(*refs)
+    memories = [memory for ref in refs if (memory := draft.get(ref))]
+    graves = _graves(memories, command, draft, erasure_id, opened)
     for grave in graves:
         draft.put(grave)
-    for memory in batch:
+    for memory in memories:
         if memory.status is Status.ACTIVE:
             leave_slot(draft, memory)
         draft.erase(memory, erasure_id=erasure_id)
     draft.new_epoch()
-    ids = tuple(memory.id for memory in batch)
+    ids = tuple(memory.id for memory in memories)
     also = tuple(i for i in ids if i != command.memory_id)
     entry = draft.record(
         Happening(

@@ -38,7 +38,7 @@ def refuse_forbidden(draft: Draft, opened: OpenScope, fact: Fact, *said: str | N
 
     The refusal is on the draft by then: whoever catches the error commits it.
     """
-    texts = [fact.content, *fact.tags, *(text for text in said if text)]
+    texts = [fact.content, *fact.tags, *(text for text in (fact.key, *said) if text)]
     if any(map(find_credential, texts)) or find_in_json([fact.data, fact.metadata]):
         _refuse(draft, "secret", SecretRefusedError("a field of this write looks like a credential"))
     grave = standing_tombstone(draft, opened, fact.content)

@@ -105,8 +105,13 @@ class OpenScope:
 class Door(Protocol):
     """The only way to a scope's data."""
 
-    def open_scope(self, principal: Principal, scope: Scope, action: Action) -> OpenScope:
-        """Open a scope for one action; raises `ForbiddenError` before anything is looked up."""
+    def open_scope(
+        self, principal: Principal, scope: Scope, action: Action, *, reading: bool = False
+    ) -> OpenScope:
+        """Open a scope for one action; raises `ForbiddenError` before anything is looked up.
+
+        `reading` asks for less than the action allows: a review that is only looked at.
+        """
 
 
 class Clock(Protocol):

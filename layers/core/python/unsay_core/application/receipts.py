@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from unsay_core.application.pages import Page, page_of
 from unsay_core.domain.errors import NotFoundError
-from unsay_core.domain.ledger import erasure_ref
+from unsay_core.domain.ledger import Area, erasure_ref
 
 if TYPE_CHECKING:
     from unsay_core.application.ports import OpenScope
@@ -19,3 +20,8 @@ def receipt(erasure_id: str, opened: OpenScope) -> Erasure:
     if erasure is None:
         raise NotFoundError("no such erasure in this scope")
     return erasure
+
+
+def list_receipts(opened: OpenScope, *, after: str | None, limit: int) -> Page[Erasure]:
+    """A page of receipts, newest first."""
+    return page_of(opened.ledger, Area.ERASURE, after=after, limit=limit, newest_first=True)

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from unsay_core.application.draft import Draft
     from unsay_core.domain.memory import Memory
 
-MOST_REPLACED = 15  # memories, each with five items of a transaction's hundred
+MOST_REPLACED = 20  # memories, each with four items of a transaction's hundred
 MOST_OCCUPANTS = 100  # intervals of one slot
 
 

@@ -1,10 +1,11 @@
-"""Verify: walk the audit chain and say where it stops holding."""
+"""The audit log: listed in order, and walked to say where it stops holding."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from unsay_core.application.pages import Page, page_of
 from unsay_core.application.ports import UnreadableError
 from unsay_core.domain.audit import AuditEntry, walk
 from unsay_core.domain.errors import InvalidRequestError
@@ -54,6 +55,11 @@ def verify_audit(opened: OpenScope, *, start: int = 1) -> Verification:
     return Verification(
         first_bad is None, complete, None if complete else stop + 1, head.seq, head, first_bad
     )
+
+
+def list_audit(opened: OpenScope, *, after: int, start: str | None, limit: int) -> Page[AuditEntry]:
+    """A page of entries beyond the place `after`; `start` is where an earlier page ended."""
+    return page_of(opened.ledger, Area.AUDIT, after=start or audit_ref(after).id, limit=limit)
 
 
 def _is_past(head: Head, opened: OpenScope) -> bool:

@@ -10,7 +10,7 @@ from botocore.config import Config
 
 from unsay_core.adapters.bedrock.index import KnowledgeBaseIndex
 from unsay_core.adapters.bedrock.search import KnowledgeBaseSearch
-from unsay_core.adapters.dynamodb.access import DynamoKeys
+from unsay_core.adapters.dynamodb.access import DynamoKeys, DynamoRegistry
 from unsay_core.adapters.dynamodb.items import Place
 from unsay_core.adapters.dynamodb.ledger import DynamoLedger
 from unsay_core.adapters.messaging import EventBridgeBus, SqsIndexQueue
@@ -22,6 +22,8 @@ from unsay_core.domain.keys import Keyring
 from unsay_core.domain.scope import Action
 
 if TYPE_CHECKING:
+    from mypy_boto3_dynamodb import DynamoDBClient
+
     from unsay_core.application.ports import World
     from unsay_core.domain.scope import Principal, Scope
     from unsay_core.settings import ApiSettings, AuthorizerSettings, IndexSettings, ProjectSettings
@@ -72,16 +74,25 @@ class ApiService(_Keyed):
     @cached_property
     def keys(self) -> DynamoKeys:
         """API keys, under the access table's own role."""
-        role = self.settings.access_role_arn
-        return DynamoKeys(
-            lambda: self.sessions.assume(role, None).client("dynamodb"), self.settings.access_table
-        )
+        return DynamoKeys(self._access, self.settings.access_table)
 
-    def open_scope(self, principal: Principal, scope: Scope, action: Action) -> OpenScope:
+    @cached_property
+    def registry(self) -> DynamoRegistry:
+        """The names of scopes, under the access table's own role."""
+        return DynamoRegistry(self._access, self.settings.access_table)
+
+    def _access(self) -> DynamoDBClient:
+        client: DynamoDBClient = self.sessions.assume(self.settings.access_role_arn, None).client("dynamodb")
+        return client
+
+    def open_scope(
+        self, principal: Principal, scope: Scope, action: Action, *, reading: bool = False
+    ) -> OpenScope:
         """See `Door`: the grants decide first, then the role's policy holds whatever comes after."""
         principal.require(action, scope)
         scope_id = self.keyring.scope_id(scope.canonical)
-        clients = self.sessions.assume(self._role(action), scope_id)
+        role = self.settings.reader_role_arn if reading else self._role(action)
+        clients = self.sessions.assume(role, scope_id)
         settings = self.settings
         return OpenScope(
             scope=scope,
@@ -98,7 +109,7 @@ class ApiService(_Keyed):
 
     def _role(self, action: Action) -> str:
         match action:
-            case Action.WRITE:
+            case Action.WRITE | Action.REVIEW:
                 return self.settings.writer_role_arn
             case Action.FORGET:
                 return self.settings.eraser_role_arn

@@ -10,11 +10,11 @@ from unsay_core.adapters.aws_errors import translated
 from unsay_core.adapters.dynamodb.items import from_attributes, to_attributes
 from unsay_core.application.access import ApiKey
 from unsay_core.contracts import exact_json
-from unsay_core.domain.scope import Principal
+from unsay_core.domain.scope import Principal, Scope
 from unsay_core.domain.timeline import rfc3339
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
     from mypy_boto3_dynamodb import DynamoDBClient
 
@@ -60,6 +60,48 @@ class FirstKeys(DynamoKeys):
         ]
         with translated("the access table"):
             self._client().transact_write_items(TransactItems=puts)
+
+
+class DynamoRegistry:
+    """See `Registry`; under the access table's role."""
+
+    def __init__(self, client: Callable[[], DynamoDBClient], table: str) -> None:
+        self._client = client
+        self._table = table
+
+    def add(self, scope: Scope) -> None:
+        """Two writes, once for each scope."""
+        for partition, name in (("ROOTS", scope.segments[0]), (_below(scope.segments[0]), scope.canonical)):
+            with translated("the access table"):
+                self._client().put_item(
+                    TableName=self._table, Item={"pk": {"S": partition}, "sk": {"S": name}}
+                )
+
+    def roots(self) -> Iterator[str]:
+        """One query for every megabyte of names."""
+        return self._names("ROOTS")
+
+    def below(self, root: str) -> Iterator[Scope]:
+        """One query for every megabyte of names."""
+        return map(Scope.parse, self._names(_below(root)))
+
+    def _names(self, partition: str) -> Iterator[str]:
+        query: Any = {
+            "TableName": self._table,
+            "KeyConditionExpression": "pk = :pk",
+            "ExpressionAttributeValues": {":pk": {"S": partition}},
+        }
+        while True:
+            with translated("the access table"):
+                answer = self._client().query(**query)
+            yield from (item["sk"]["S"] for item in answer["Items"])
+            if "LastEvaluatedKey" not in answer:
+                return
+            query["ExclusiveStartKey"] = answer["LastEvaluatedKey"]
+
+
+def _below(root: str) -> str:
+    return f"SCOPES#{root}"
 
 
 def _address(key_id: str) -> dict[str, Any]:

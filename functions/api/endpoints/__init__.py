@@ -1,0 +1,41 @@
+"""One function per operation: read the request, call the use case, render the answer."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from functions.api.endpoints import memories, people, public, reads
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from functions.api.call import Call
+    from functions.api.endpoints.reply import Reply
+    from unsay_core.bootstrap.aws import ApiService
+
+ENDPOINTS: dict[str, Callable[[Call, ApiService], Reply]] = {
+    "remember": memories.remember_memory,
+    "remember_batch": memories.remember_memories,
+    "edit": memories.edit_memory,
+    "correct": memories.correct_memory,
+    "retract": memories.retract_memory,
+    "dispute": memories.dispute_memory,
+    "forget": memories.forget_memory,
+    "list": reads.list_all,
+    "get": reads.get_memory,
+    "history": reads.get_history,
+    "recall": reads.recall_memories,
+    "statistics": reads.get_statistics,
+    "list_scopes": reads.list_scopes,
+    "list_reviews": people.list_reviews,
+    "decide_review": people.decide_review,
+    "list_tombstones": people.tombstones,
+    "lift_tombstone": people.lift,
+    "erasure": people.get_erasure,
+    "list_erasures": people.erasures,
+    "list_audit": people.audit,
+    "verify_audit": people.verify,
+    "make_key": people.make_api_key,
+    "health": public.health,
+    "openapi": public.openapi_document,
+}

@@ -1,0 +1,112 @@
+"""What people decide and check: reviews, tombstones, receipts, the audit log, keys."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from functions.api.endpoints.reply import Reply, memory_reply, page_reply, start_of_page
+from unsay_core.application.access import MakeKey, make_key
+from unsay_core.application.look_up import ListMemories, list_memories
+from unsay_core.application.receipts import list_receipts, receipt
+from unsay_core.application.review import Decide, Decision, decide, nearest, waiting
+from unsay_core.application.tombstones import lift_tombstone, list_tombstones
+from unsay_core.application.verify_audit import list_audit, verify_audit
+from unsay_core.contracts import answers, requests
+from unsay_core.domain.ids import require_digest, require_id
+from unsay_core.domain.ledger import Waiting
+from unsay_core.domain.scope import Action
+
+if TYPE_CHECKING:
+    from functions.api.call import Call
+    from unsay_core.application.pages import Page
+    from unsay_core.application.ports import OpenScope
+    from unsay_core.bootstrap.aws import ApiService
+    from unsay_core.domain.memory import Memory
+
+
+def list_reviews(call: Call, service: ApiService) -> Reply:
+    """`GET /v1/reviews`."""
+    asked = call.query(requests.ReviewsQuery)
+    opened = service.open_scope(call.principal, asked.scope, Action.REVIEW, reading=True)
+    page = _reviewable(asked, opened, service)
+    now, scope = service.world.clock.now(), asked.scope.canonical
+    looking = {m.id: service.world.executor.submit(nearest, m, opened) for m in page.entries}
+
+    def render(memory: Memory) -> dict[str, Any]:
+        close = looking[memory.id].result()
+        return {**answers.memory_answer(memory, scope, now), "nearest": list(close)}
+
+    return page_reply(page, render, asked, opened, service)
+
+
+def decide_review(call: Call, service: ApiService) -> Reply:
+    """`POST /v1/reviews/{id}`."""
+    asked, where = call.body(requests.DecisionIn), call.query(requests.ScopeQuery)
+    opened = service.open_scope(call.principal, where.scope, Action.REVIEW)
+    command = Decide(
+        require_id(call.id, "mem"), call.if_match, Decision(asked.decision), asked.reason, asked.note
+    )
+    return memory_reply(decide(command, opened, service.world), opened, service)
+
+
+def tombstones(call: Call, service: ApiService) -> Reply:
+    """`GET /v1/tombstones`."""
+    asked = call.query(requests.PageQuery)
+    opened = service.open_scope(call.principal, asked.scope, Action.FORGET)
+    page = list_tombstones(opened, after=start_of_page(asked, opened, service), limit=asked.limit)
+    return page_reply(page, answers.tombstone_answer, asked, opened, service)
+
+
+def lift(call: Call, service: ApiService) -> Reply:
+    """`POST /v1/tombstones/{id}/lift`."""
+    asked, where = call.body(requests.ReasonIn), call.query(requests.ScopeQuery)
+    opened = service.open_scope(call.principal, where.scope, Action.REVIEW)
+    lifted = lift_tombstone(require_digest(call.id), asked.reason, asked.note, opened, service.world)
+    return Reply(200, answers.tombstone_answer(lifted))
+
+
+def get_erasure(call: Call, service: ApiService) -> Reply:
+    """`GET /v1/erasures/{id}`."""
+    asked = call.query(requests.ScopeQuery)
+    opened = service.open_scope(call.principal, asked.scope, Action.FORGET)
+    return Reply(200, answers.erasure_answer(receipt(require_id(call.id, "era"), opened)))
+
+
+def erasures(call: Call, service: ApiService) -> Reply:
+    """`GET /v1/erasures`."""
+    asked = call.query(requests.PageQuery)
+    opened = service.open_scope(call.principal, asked.scope, Action.FORGET)
+    page = list_receipts(opened, after=start_of_page(asked, opened, service), limit=asked.limit)
+    return page_reply(page, answers.erasure_answer, asked, opened, service)
+
+
+def audit(call: Call, service: ApiService) -> Reply:
+    """`GET /v1/audit`."""
+    asked = call.query(requests.AuditQuery)
+    opened = service.open_scope(call.principal, asked.scope, Action.AUDIT)
+    start = start_of_page(asked, opened, service)
+    page = list_audit(opened, after=asked.after, start=start, limit=asked.limit)
+    return page_reply(page, answers.event_answer, asked, opened, service)
+
+
+def verify(call: Call, service: ApiService) -> Reply:
+    """`GET /v1/audit/verify`."""
+    asked = call.query(requests.VerifyQuery)
+    opened = service.open_scope(call.principal, asked.scope, Action.AUDIT)
+    return Reply(200, answers.verification_answer(verify_audit(opened, start=asked.start)))
+
+
+def make_api_key(call: Call, service: ApiService) -> Reply:
+    """`POST /v1/keys`."""
+    asked = call.body(requests.KeyIn)
+    command = MakeKey(asked.name, asked.kind, tuple(asked.grants), asked.expires_at)
+    made = make_key(command, call.principal, service.keys, service.keyring, service.world)
+    return Reply(201, answers.key_answer(made))
+
+
+def _reviewable(asked: requests.ReviewsQuery, opened: OpenScope, service: ApiService) -> Page[Memory]:
+    """What waits; or, for who wants to look at more, what is believed."""
+    after = start_of_page(asked, opened, service)
+    if asked.state == "active":
+        return list_memories(ListMemories(limit=asked.limit, after=after), opened, service.world)
+    return waiting(Waiting(asked.state), opened, after=after, limit=asked.limit)

@@ -1,0 +1,102 @@
+"""Reading memories: get, list, history, recall, statistics, scopes."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from functions.api.endpoints.reply import Reply, memory_reply, page_reply, start_of_page
+from unsay_core.application.look_up import ListMemories, get, history, list_memories
+from unsay_core.application.recall import Recall, recall
+from unsay_core.application.scopes import known_scopes
+from unsay_core.application.statistics import statistics
+from unsay_core.contracts import answers, requests
+from unsay_core.domain.ids import require_id
+from unsay_core.domain.scope import Action
+
+if TYPE_CHECKING:
+    from functions.api.call import Call
+    from unsay_core.application.ports import OpenScope
+    from unsay_core.bootstrap.aws import ApiService
+    from unsay_core.domain.scope import Scope
+
+
+def get_memory(call: Call, service: ApiService) -> Reply:
+    """`GET /v1/memories/{id}`."""
+    asked = call.query(requests.GetQuery)
+    opened = service.open_scope(call.principal, asked.scope, Action.READ)
+    memory = get(require_id(call.id, "mem"), opened, known_at=asked.known_at)
+    return memory_reply(memory, opened, service)
+
+
+def list_all(call: Call, service: ApiService) -> Reply:
+    """`GET /v1/memories`."""
+    asked = call.query(requests.ListQuery)
+    opened = service.open_scope(call.principal, asked.scope, Action.READ)
+    query = ListMemories(
+        limit=asked.limit,
+        after=start_of_page(asked, opened, service),
+        oldest_first=asked.order == "asc",
+        status=asked.status,
+        kind=asked.kind,
+        tag=asked.tag,
+        key=asked.key,
+        trust=asked.trust,
+        run_id=asked.run_id,
+        valid_at=asked.valid_at,
+        known_at=asked.known_at,
+    )
+    now, scope = service.world.clock.now(), asked.scope.canonical
+    page = list_memories(query, opened, service.world)
+    return page_reply(page, lambda m: answers.memory_answer(m, scope, now), asked, opened, service)
+
+
+def get_history(call: Call, service: ApiService) -> Reply:
+    """`GET /v1/memories/{id}/history`."""
+    asked = call.query(requests.ScopeQuery)
+    opened = service.open_scope(call.principal, asked.scope, Action.READ)
+    found = history(require_id(call.id, "mem"), opened)
+    now = service.world.clock.now()
+    return Reply(200, answers.history_answer(found, asked.scope.canonical, now))
+
+
+def recall_memories(call: Call, service: ApiService) -> Reply:
+    """`POST /v1/recall`."""
+    started = service.world.clock.monotonic()
+    asked = call.body(requests.RecallIn)
+    scopes = list(dict.fromkeys([asked.scope] if asked.scope else asked.scopes or []))
+    for scope in scopes:
+        call.principal.require(Action.READ, scope)
+    opened = list(service.world.executor.map(lambda scope: _read(call, service, scope), scopes))
+    query = Recall(
+        query=asked.query,
+        limit=asked.limit,
+        kinds=tuple(asked.kinds or ()),
+        tags=asked.tags,
+        min_trust=asked.min_trust,
+        min_score=float(asked.min_score or 0),
+        include=frozenset(asked.include),
+        valid_at=asked.valid_at,
+        known_at=asked.known_at,
+        deadline=asked.deadline_ms / 1000,
+    )
+    found = recall(query, opened, service.world)
+    took = service.world.clock.monotonic() - started
+    return Reply(200, answers.recollection_answer(found, service.world.clock.now(), took))
+
+
+def get_statistics(call: Call, service: ApiService) -> Reply:
+    """`GET /v1/stats`."""
+    asked = call.query(requests.ScopeQuery)
+    opened = service.open_scope(call.principal, asked.scope, Action.READ)
+    return Reply(200, answers.statistics_answer(statistics(opened, service.world)))
+
+
+def list_scopes(call: Call, service: ApiService) -> Reply:
+    """`GET /v1/scopes`."""
+    asked = call.query(requests.ScopesQuery)
+    found = known_scopes(call.principal, asked.prefix, service.registry)
+    return Reply(200, {"items": [scope.canonical for scope in found]})
+
+
+def _read(call: Call, service: ApiService, scope: Scope) -> OpenScope:
+    return service.open_scope(call.principal, scope, Action.READ)
