@@ -179,7 +179,7 @@ class KeyOut(Answer):
     grants: list[GrantOut]
     created_at: datetime
     expires_at: datetime | None
-    secret: str
+    secret: str = Field(repr=False)
 
 
 class HealthOut(Answer):
