@@ -38,19 +38,23 @@ if TYPE_CHECKING:
 
 
 class Draft:
-    """A change in the making, on the head that was read; `seq` is its place in the chain."""
+    """A change in the making, on the head that was read; `seq` is its place in the chain.
+
+    A place is changed once: what is stated of it last holds. So a statement given up by one memory and
+    taken by its successor is one write.
+    """
 
     def __init__(self, opened: OpenScope, snapshot: Snapshot, at: datetime) -> None:
         self._opened = opened
         self._known = snapshot.get(HEAD)
         self._head = self._known or Head()
-        self._parts: list[Put | Delete] = []
+        self._parts: dict[Ref[Entry], Put | Delete] = {}
         self.seq = self._head.seq + 1
         self.at = at
 
     def add(self, part: Put | Delete) -> None:
         """Add a part that was stated elsewhere."""
-        self._parts.append(part)
+        self._parts[part.ref] = part
 
     def put(self, entry: Entry, expect: Expectation | None = None) -> None:
         """Write an entry."""
@@ -72,9 +76,7 @@ class Draft:
         after = memory.superseded(by=by, because=because, at=self.at)
         self.put(Version(memory), Absent())
         self.put(after, Holds("version", memory.version))
-        said = duplicate_digest(self._opened.keys, memory.fact)
-        if said != duplicate_digest(self._opened.keys, by.fact):  # else the successor takes its place
-            self.delete(duplicate_ref(said))
+        self.delete(duplicate_ref(duplicate_digest(self._opened.keys, memory.fact)))
         self._owe(after)
         self._count(-1)
 
@@ -104,7 +106,7 @@ class Draft:
 
     def commit(self) -> None:
         """Commit all of it or nothing; raises `ConflictError` if another writer was first."""
-        self._opened.ledger.commit(tuple(self._parts))
+        self._opened.ledger.commit(tuple(self._parts.values()))
 
     def _give_up_duplicate(self, memory: Memory) -> None:
         """Remove a memory's exact statement, unless another said the same after this one had expired."""
