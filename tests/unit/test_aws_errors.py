@@ -28,6 +28,7 @@ LOST = [
 OUT = [
     refused("ThrottlingException"),
     refused("ProvisionedThroughputExceededException"),
+    refused("TransactionInProgressException"),
     refused("TransactionCanceledException", "ThrottlingError"),
     refused("TransactionCanceledException", "None", "ProvisionedThroughputExceeded"),
     refused("InternalServerError", status=500),
