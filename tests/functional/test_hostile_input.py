@@ -1,4 +1,4 @@
-"""No input gives a fault of ours: whatever is sent, the answer is below 500, and a problem if no success."""
+"""No input gives a fault of ours: whatever is sent, it is answered, with a problem if not done."""
 
 from __future__ import annotations
 
