@@ -1,4 +1,4 @@
-"""Every write of every area through the deployed stack: what a role may not do shows here and nowhere else."""
+"""Every write of every area through the deployed stack: what a role may not do shows here alone."""
 
 from __future__ import annotations
 
