@@ -69,7 +69,7 @@ BIDI = "\u200e\u200f\u061c\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069
 SPACES = ["  ", "\u00a0", "\u3000", "\n", "\t ", "\u2009", "\u2800"]
 STOPS = [".", "!", "…", "。", "؟", "।", "...", " .", "?!", ";", "\u037e", "．", "‼", ",", "։", "።"]
 
-FIRST = ""
+FIRST = "0fa56d345b92694f6e11aea4d315c9f97e4333ecc1358bd37666072e6bd1a7be"
 
 Disguise = Callable[[str, str, random.Random], str]
 

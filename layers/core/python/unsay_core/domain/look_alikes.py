@@ -77,8 +77,7 @@ def _read(word: str, whole: str | None) -> str:
     if word.isascii() or _MICRO.fullmatch(word):
         return word
     name = whole or _belongs_to(word)
-    spelt = _spelt(word, name) if name else None
-    return word if spelt is None or name is None else _by_capitals(spelt, name)
+    return word if name is None else _by_capitals(_spelt(word, name) or word, name)
 
 
 def _belongs_to(text: str) -> str | None:
