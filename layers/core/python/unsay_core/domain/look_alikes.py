@@ -9,6 +9,7 @@ import re
 import unicodedata
 from collections import Counter
 from dataclasses import dataclass
+from functools import lru_cache
 
 from unsay_core.domain.confusables import LOOK_ALIKES, READINGS
 
@@ -120,6 +121,7 @@ def _by_capitals(word: str, name: str) -> str:
     return "".join(capitals.get(character, character) for character in word)
 
 
+@lru_cache(maxsize=4096)
 def _script_name(letter: str) -> str:
     """The first word of a letter's name: of the scripts in question, the script."""
     return unicodedata.name(letter, "").partition(" ")[0]
