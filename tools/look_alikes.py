@@ -10,6 +10,7 @@ of the normaliser: tombstones are found by what the table said when they were wr
 
 from __future__ import annotations
 
+import textwrap
 import unicodedata
 from collections import defaultdict
 from collections.abc import Callable, Iterable
@@ -27,6 +28,8 @@ SAME_WRITING = {"\u0326": "\u0327"}
 # Its letters are Latin capitals, turned and mirrored too.
 OF_CAPITALS = "Lisu"
 HANGUL_JAMO = {*range(0x1100, 0x1200), *range(0xA960, 0xA980), *range(0xD7B0, 0xD800)}
+
+LINE = 110
 
 CHECKER = icu.SpoofChecker()
 DECOMPOSE = icu.Normalizer2.getNFKDInstance().normalize
@@ -181,16 +184,14 @@ def rows(tables: Tables, order: Callable[[tuple[str, str]], object]) -> str:
 
 
 def entry(name: str, pairs: list[tuple[str, str]]) -> str:
-    """One script's line of the table, or lines."""
-    lines = [""]
-    for text in (escaped("".join(pair)) for pair in pairs):
-        if len(lines[-1]) + len(text) > 92:
-            lines.append("")
-        lines[-1] += text + " "
-    lines[-1] = lines[-1].rstrip()
-    if len(lines) == 1:
-        return f'    "{name}": "{lines[0]}",'
-    return "\n".join([f'    "{name}": (', *(f'        "{line}"' for line in lines), "    ),"])
+    """One script's part of a table, in as few lines as the formatter would make of it."""
+    text = " ".join(escaped("".join(pair)) for pair in pairs)
+    alone = f'    "{name}": "{text}",'
+    if len(alone) <= LINE:
+        return alone
+    lines = [text] if len(text) <= LINE - 10 else textwrap.wrap(text, LINE - 11, break_on_hyphens=False)
+    parts = [f'        "{line} "' for line in lines[:-1]] + [f'        "{lines[-1]}"']
+    return "\n".join([f'    "{name}": (', *parts, "    ),"])
 
 
 def escaped(text: str) -> str:

@@ -13,62 +13,59 @@ READINGS = {
     "Ahom": "\U00011706v \U0001170aw \U0001170ew \U0001170fw",
     "Arabic": "\u0627l \u0647o \u06beo \u06c1o \u06d5o",
     "Armenian": (
-        "\u054dU \u054fS \u0555O \u0561w \u0563q \u0566q \u0570h \u0578n \u057cn \u057du \u0581g "
-        "\u0582i \u0584f \u0585o"
+        "\u054dU \u054fS \u0555O \u0561w \u0563q \u0566q \u0570h \u0578n \u057cn \u057du \u0581g \u0582i "
+        "\u0584f \u0585o"
     ),
     "Bamum": "\ua6dfV",
     "Beria_Erfe": "\U00016eaal \U00016eb6b",
     "Canadian_Aboriginal": (
-        "\u142fV \u144cU \u146dP \u146fd \u1472b \u148dJ \u14aaL \u1541x \u157cH \u157dx \u1587R "
-        "\u15afb \u15b4F \u15c5A \u15deD \u15eaD \u15f0M \u15f7B"
+        "\u142fV \u144cU \u146dP \u146fd \u1472b \u148dJ \u14aaL \u1541x \u157cH \u157dx \u1587R \u15afb "
+        "\u15b4F \u15c5A \u15deD \u15eaD \u15f0M \u15f7B"
     ),
     "Carian": (
-        "\U000102a0A \U000102a1B \U000102a2C \U000102a5F \U000102abO \U000102b0M \U000102b1T "
-        "\U000102b2Y \U000102b4X \U000102cfH"
+        "\U000102a0A \U000102a1B \U000102a2C \U000102a5F \U000102abO \U000102b0M \U000102b1T \U000102b2Y "
+        "\U000102b4X \U000102cfH"
     ),
     "Cherokee": (
-        "\u13a0D \u13a1R \u13a2T \u13a5i \u13a9Y \u13aaA \u13abJ \u13acE \u13b3W \u13b7M \u13bbH "
-        "\u13bdY \u13c0G \u13c2h \u13c3Z \u13cfb \u13d2R \u13d4W \u13d5S \u13d9V \u13daS \u13deL "
-        "\u13dfC \u13e2P \u13e6K \u13e7d \u13f3G \u13f4B \uab75i \uab81r \uab83w \uab93z \uaba9v "
-        "\uabaas \uabafc"
+        "\u13a0D \u13a1R \u13a2T \u13a5i \u13a9Y \u13aaA \u13abJ \u13acE \u13b3W \u13b7M \u13bbH \u13bdY "
+        "\u13c0G \u13c2h \u13c3Z \u13cfb \u13d2R \u13d4W \u13d5S \u13d9V \u13daS \u13deL \u13dfC \u13e2P "
+        "\u13e6K \u13e7d \u13f3G \u13f4B \uab75i \uab81r \uab83w \uab93z \uaba9v \uabaas \uabafc"
     ),
     "Coptic": (
-        "\u03edo \u2c82B \u2c85r \u2c8eH \u2c92I \u2c93i \u2c94K \u2c98M \u2c9aN \u2c9eO \u2c9fo "
-        "\u2ca2P \u2ca3p \u2ca4C \u2ca5c \u2ca6T \u2ca8Y \u2ca9y \u2cacX \u2cbdw \u2cceP \u2ccfp "
-        "\u2cd0L"
+        "\u03edo \u2c82B \u2c85r \u2c8eH \u2c92I \u2c93i \u2c94K \u2c98M \u2c9aN \u2c9eO \u2c9fo \u2ca2P "
+        "\u2ca3p \u2ca4C \u2ca5c \u2ca6T \u2ca8Y \u2ca9y \u2cacX \u2cbdw \u2cceP \u2ccfp \u2cd0L"
     ),
     "Cyrillic": (
-        "\u0405S \u0406I \u0408J \u0410A \u0412B \u0415E \u041aK \u041cM \u041dH \u041eO \u0420P "
-        "\u0421C \u0422T \u0423Y \u0425X \u042cb \u0430a \u0433r \u0435e \u043eo \u0440p \u0441c "
-        "\u0443y \u0445x \u0448w \u0455s \u0456i \u0458j \u04aeY \u04afy \u04bbh \u04bde \u04c0I "
-        "\u04cfl \u0461w \u0474V \u0475v \u0501d \u050cG \u051bq \u051cW \u051dw \ua647i"
+        "\u0405S \u0406I \u0408J \u0410A \u0412B \u0415E \u041aK \u041cM \u041dH \u041eO \u0420P \u0421C "
+        "\u0422T \u0423Y \u0425X \u042cb \u0430a \u0433r \u0435e \u043eo \u0440p \u0441c \u0443y \u0445x "
+        "\u0448w \u0455s \u0456i \u0458j \u04aeY \u04afy \u04bbh \u04bde \u04c0I \u04cfl \u0461w \u0474V "
+        "\u0475v \u0501d \u050cG \u051bq \u051cW \u051dw \ua647i"
     ),
     "Deseret": "\U00010404O \U00010415C \U0001041bL \U00010420S \U0001042co \U0001043dc \U00010448s",
     "Elbasan": (
-        "\U00010513N \U00010516O \U00010518K \U0001051cC \U0001051dV \U00010525F \U00010526L "
-        "\U00010527X"
+        "\U00010513N \U00010516O \U00010518K \U0001051cC \U0001051dV \U00010525F \U00010526L \U00010527X"
     ),
     "Ethiopic": "\u1200U \u12d0O",
     "Georgian": "\u10e7y \u10ffo",
     "Greek": (
-        "\u0391A \u0392B \u0395E \u0396Z \u0397H \u0399I \u039aK \u039cM \u039dN \u039fO \u03a1P "
-        "\u03a4T \u03a5Y \u03a7X \u03b1a \u03b3y \u03b9i \u03bdv \u03bfo \u03c1p \u03c3o \u03c5u "
-        "\u037fJ \u03dcF \u03f3j \u03f8p \u03faM \u1d26r"
+        "\u0391A \u0392B \u0395E \u0396Z \u0397H \u0399I \u039aK \u039cM \u039dN \u039fO \u03a1P \u03a4T "
+        "\u03a5Y \u03a7X \u03b1a \u03b3y \u03b9i \u03bdv \u03bfo \u03c1p \u03c3o \u03c5u \u037fJ \u03dcF "
+        "\u03f3j \u03f8p \u03faM \u1d26r"
     ),
     "Hebrew": "\u05d5l \u05d8v \u05dfl \u05e1o",
     "Lisu": (
-        "\ua4d0B \ua4d1P \ua4d2d \ua4d3D \ua4d4T \ua4d6G \ua4d7K \ua4d9J \ua4daC \ua4dcZ \ua4ddF "
-        "\ua4dfM \ua4e0N \ua4e1L \ua4e2S \ua4e3R \ua4e6V \ua4e7H \ua4eaW \ua4ebX \ua4ecY \ua4eeA "
-        "\ua4f0E \ua4f2I \ua4f3O \ua4f4U"
+        "\ua4d0B \ua4d1P \ua4d2d \ua4d3D \ua4d4T \ua4d6G \ua4d7K \ua4d9J \ua4daC \ua4dcZ \ua4ddF \ua4dfM "
+        "\ua4e0N \ua4e1L \ua4e2S \ua4e3R \ua4e6V \ua4e7H \ua4eaW \ua4ebX \ua4ecY \ua4eeA \ua4f0E \ua4f2I "
+        "\ua4f3O \ua4f4U"
     ),
     "Lycian": (
-        "\U00010282B \U00010286E \U00010287F \U0001028al \U00010290X \U00010292O \U00010295P "
-        "\U00010296S \U00010297T"
+        "\U00010282B \U00010286E \U00010287F \U0001028al \U00010290X \U00010292O \U00010295P \U00010296S "
+        "\U00010297T"
     ),
     "Malayalam": "\u0d1fs \u0d20o",
     "Miao": (
-        "\U00016f08V \U00016f0aT \U00016f16L \U00016f28l \U00016f35R \U00016f3aS \U00016f40A "
-        "\U00016f42U \U00016f43Y"
+        "\U00016f08V \U00016f0aT \U00016f16L \U00016f28l \U00016f35R \U00016f3aS \U00016f40A \U00016f42U "
+        "\U00016f43Y"
     ),
     "Myanmar": "\u1004c \u101do \u105ac",
     "Nko": "\u07cal",
@@ -79,9 +76,9 @@ READINGS = {
     "Tifinagh": "\u2d38V \u2d39E \u2d4fl \u2d54O \u2d55Q \u2d5dX",
     "Tolong_Siki": "\U00011ddal",
     "Warang_Citi": (
-        "\U000118a0V \U000118a2F \U000118a3L \U000118a4Y \U000118a6E \U000118a9Z \U000118aeE "
-        "\U000118b2L \U000118b5O \U000118b8U \U000118bcT \U000118c0v \U000118c1s \U000118c2F "
-        "\U000118c3i \U000118c4z \U000118c8o \U000118d7o \U000118d8u \U000118dcy"
+        "\U000118a0V \U000118a2F \U000118a3L \U000118a4Y \U000118a6E \U000118a9Z \U000118aeE \U000118b2L "
+        "\U000118b5O \U000118b8U \U000118bcT \U000118c0v \U000118c1s \U000118c2F \U000118c3i \U000118c4z "
+        "\U000118c8o \U000118d7o \U000118d8u \U000118dcy"
     ),
 }
 
@@ -89,25 +86,24 @@ READINGS = {
 LOOK_ALIKES = {
     "Ahom": "\U00011700m \U00011706v \U0001170aw",
     "Arabic": (
-        "\u0618\u0301 \u0619\u064f \u061a\u0650 \u0627l \u0647o \u0656\u0329 \u0657\u0312 "
-        "\u0658\u0306 \u0659\u0304 \u065b\u0302 \u065c\u0323 \u065d\u0314 \u065f\u0655 \u06611 "
-        "\u066a% \u066d* \u06df\u030a \u06e8\u0310 \u06ec\u0307 \u06f0\u0660 \u06f11 \u06f2\u0662 "
-        "\u06f3\u0663 \u06f4\u0664 \u06f5\u0665 \u06f6\u0666 \u06f7\u0667 \u06f8\u0668 \u06f9\u0669 "
-        "\u08e5\u064c \u08eb\u0308 \u08ee\u0324 \u08f0\u030b \u08f2\u064d \u08f8\u0350 \u08f9\u0354 "
-        "\u08fa\u0355 \U00010efa\u0348"
+        "\u0618\u0301 \u0619\u064f \u061a\u0650 \u0627l \u0647o \u0656\u0329 \u0657\u0312 \u0658\u0306 "
+        "\u0659\u0304 \u065b\u0302 \u065c\u0323 \u065d\u0314 \u065f\u0655 \u06611 \u066a% \u066d* "
+        "\u06df\u030a \u06e8\u0310 \u06ec\u0307 \u06f0\u0660 \u06f11 \u06f2\u0662 \u06f3\u0663 \u06f4\u0664 "
+        "\u06f5\u0665 \u06f6\u0666 \u06f7\u0667 \u06f8\u0668 \u06f9\u0669 \u08e5\u064c \u08eb\u0308 "
+        "\u08ee\u0324 \u08f0\u030b \u08f2\u064d \u08f8\u0350 \u08f9\u0354 \u08fa\u0355 \U00010efa\u0348"
     ),
     "Armenian": (
-        "\u0559\u02bf \u055a' \u0561w \u0563q \u056e\u03b4 \u0570h \u0572\u014b \u0578n \u057du "
-        "\u0581g \u0582i \u0584f \u0585o"
+        "\u0559\u02bf \u055a' \u0561w \u0563q \u056e\u03b4 \u0570h \u0572\u014b \u0578n \u057du \u0581g "
+        "\u0582i \u0584f \u0585o"
     ),
     "Bamum": "\ua6b0\u16b9 \ua6b1\u13a8 \ua6cd\u02a1 \ua6ce\u1431 \ua6df\u13d9 \ua6f0\u0302 \ua6f1\u0304",
     "Bengali": "\u0981\u0901 \u09bc\u0323 \u09bf\u093f \u09e6\u0966",
     "Beria_Erfe": "\U00016ec1\u03c0 \U00016ed1\u044c",
     "Bopomofo": "\u3126\u513f",
     "Canadian_Aboriginal": (
-        "\u1400= \u1427\ua78f \u142f\u13d9 \u144a\u05d9 \u144c\u1200 \u144e\u1260 \u146d\u13e2 "
-        "\u148d\u13ab \u14a5\u13b1 \u14aa\u13de \u1541x \u1577\u03b4 \u157c\u13bb \u1587\u13a1 "
-        "\u15b7\ua7fb \u15c5\u13aa \u15de\u13a0 \u15ef\u13c7 \u15f0\u13b7 \u15f7\u13f4"
+        "\u1400= \u1427\ua78f \u142f\u13d9 \u144a\u05d9 \u144c\u1200 \u144e\u1260 \u146d\u13e2 \u148d\u13ab "
+        "\u14a5\u13b1 \u14aa\u13de \u1541x \u1577\u03b4 \u157c\u13bb \u1587\u13a1 \u15b7\ua7fb \u15c5\u13aa "
+        "\u15de\u13a0 \u15ef\u13c7 \u15f0\u13b7 \u15f7\u13f4"
     ),
     "Carian": (
         "\U000102a0\u13aa \U000102a1\u13f4 \U000102a2\u13df \U000102a3\u1403 \U000102a5\u15b4 "
@@ -116,29 +112,28 @@ LOOK_ALIKES = {
     ),
     "Cherokee": "\u13a5i \u13ae\u0294 \u13be\u03b8 \u13bf\u01ab \u13ee\u0431 \u13f0\u03b2 \u13f2\u0266",
     "Common": (
-        "\u02b9' \u02ba\x22 \u02bb' \u02bc' \u02bd' \u02be' \u02c2< \u02c3> \u02c4^ \u02c8' \u02ca' "
-        "\u02cb' \u02d7- \u02ee\x22 \u02f4' \u02f6\x22 \u16ec: \u1cd3\x22 \u2010- \u2012- \u2013- "
-        "\u2018' \u2019' \u201b' \u201c\x22 \u201d\x22 \u201f\x22 \u2032' \u2035' \u2039< \u203a> "
-        "\u2041/ \u2043- \u2044/ \u204e* \u2052% \u2053~ \u2212- \u2215/ \u2216\\ \u2217* \u2223| "
-        "\u223c~ \u23fd| \u2571/ \u2768( \u2769) \u276e< \u276f> \u2772( \u2773) \u2774{ \u2775} "
-        "\u2795+ \u2796- \u27cb/ \u27cd\\ \u29f5\\ \u29f8/ \u29f9\\ \u2e40= \u3003\x22 \u3014( "
-        "\u3015) \u3033\u30ce \u30a0= \u31d3/ \u31d4\\ \ufd3e( \ufd3f) \U0001d114{"
+        "\u02b9' \u02ba\x22 \u02bb' \u02bc' \u02bd' \u02be' \u02c2< \u02c3> \u02c4^ \u02c8' \u02ca' \u02cb' "
+        "\u02d7- \u02ee\x22 \u02f4' \u02f6\x22 \u16ec: \u1cd3\x22 \u2010- \u2012- \u2013- \u2018' \u2019' "
+        "\u201b' \u201c\x22 \u201d\x22 \u201f\x22 \u2032' \u2035' \u2039< \u203a> \u2041/ \u2043- \u2044/ "
+        "\u204e* \u2052% \u2053~ \u2212- \u2215/ \u2216\\ \u2217* \u2223| \u223c~ \u23fd| \u2571/ \u2768( "
+        "\u2769) \u276e< \u276f> \u2772( \u2773) \u2774{ \u2775} \u2795+ \u2796- \u27cb/ \u27cd\\ \u29f5\\ "
+        "\u29f8/ \u29f9\\ \u2e40= \u3003\x22 \u3014( \u3015) \u3033\u30ce \u30a0= \u31d3/ \u31d4\\ \ufd3e( "
+        "\ufd3f) \U0001d114{"
     ),
     "Coptic": (
-        "\u03e5\u0447 \u03e9\u01a8 \u2c83\u0432 \u2c85r \u2c89\u025b \u2c8b\u03db \u2c8d\u2c6c "
-        "\u2c8f\u043d \u2c91\u04e9 \u2c93i \u2c95\u03ba \u2c97\u028c \u2c99\u043c \u2c9b\u0274 "
-        "\u2c9d\u0293 \u2ca1\u03c0 \u2ca3p \u2ca5c \u2ca7\u03c4 \u2ca9y \u2cab\u03c6 \u2cad\u03c7 "
-        "\u2caf\u03c8 \u2cb1\u03c9 \u2cb5\u1445 \u2cbdw \u2cc1\u03fc \u2cc5\u0292 \u2cc7\u30ce "
-        "\u2cd1\u029f \u2cd3\u0431 \u2cdd\u03b4 \u2ce4\u03d7"
+        "\u03e5\u0447 \u03e9\u01a8 \u2c83\u0432 \u2c85r \u2c89\u025b \u2c8b\u03db \u2c8d\u2c6c \u2c8f\u043d "
+        "\u2c91\u04e9 \u2c93i \u2c95\u03ba \u2c97\u028c \u2c99\u043c \u2c9b\u0274 \u2c9d\u0293 \u2ca1\u03c0 "
+        "\u2ca3p \u2ca5c \u2ca7\u03c4 \u2ca9y \u2cab\u03c6 \u2cad\u03c7 \u2caf\u03c8 \u2cb1\u03c9 "
+        "\u2cb5\u1445 \u2cbdw \u2cc1\u03fc \u2cc5\u0292 \u2cc7\u30ce \u2cd1\u029f \u2cd3\u0431 \u2cdd\u03b4 "
+        "\u2ce4\u03d7"
     ),
     "Cuneiform": "\U00012038\U0001039a",
     "Cyrillic": (
-        "\u0430a \u0433r \u0435e \u043a\u03ba \u043eo \u043f\u03c0 \u0440p \u0441c \u0442\u03c4 "
-        "\u0443y \u0444\u03c6 \u0445x \u0454\u025b \u0455s \u0456i \u0458j \u045b\u0127 \u0463\u0180 "
-        "\u0471\u03c8 \u0475v \u0493\u024d \u04cfl \u04d5\xe6 \u04d9\u01dd \u04e1\u0292 \u0501d "
-        "\u050d\u0262 \u051bq \u051dw \u2de8\u1ddf \u2dea\u030a \u2dec\u1dee \u2ded\u0368 "
-        "\u2dee\u1adb \u2def\u036f \u2df6\u0363 \u2df7\u0364 \ua645\u01a8 \ua64d\u03c9 \ua66f\u20e9 "
-        "\ua67c\u0306 \ua695\u0266 \ua699\ua74f"
+        "\u0430a \u0433r \u0435e \u043a\u03ba \u043eo \u043f\u03c0 \u0440p \u0441c \u0442\u03c4 \u0443y "
+        "\u0444\u03c6 \u0445x \u0454\u025b \u0455s \u0456i \u0458j \u045b\u0127 \u0463\u0180 \u0471\u03c8 "
+        "\u0475v \u0493\u024d \u04cfl \u04d5\xe6 \u04d9\u01dd \u04e1\u0292 \u0501d \u050d\u0262 \u051bq "
+        "\u051dw \u2de8\u1ddf \u2dea\u030a \u2dec\u1dee \u2ded\u0368 \u2dee\u1adb \u2def\u036f \u2df6\u0363 "
+        "\u2df7\u0364 \ua645\u01a8 \ua64d\u03c9 \ua66f\u20e9 \ua67c\u0306 \ua695\u0266 \ua699\ua74f"
     ),
     "Deseret": (
         "\U00010429\u025b \U0001042a\u029a \U0001042co \U0001043a\ua79b \U0001043dc \U0001043f\u0277 "
@@ -154,9 +149,9 @@ LOOK_ALIKES = {
     "Georgian": "\u10d7\u1010 \u10d8\u0d30 \u10e7y \u10f3\u0292 \u10ffo",
     "Grantha": "\U00011300\u0e4d",
     "Greek": (
-        "\u0377\u0438 \u037b\u0254 \u037d\ua73f \u03b1a \u03b5\u025b \u03b7\u014b \u03b9i \u03bdv "
-        "\u03bfo \u03c1p \u03c5u \u03f3j \u1d26r \u1d27\u028c \u1d29\u1d18 \U0001d20f\\ \U0001d236< "
-        "\U0001d237> \U0001d23a/"
+        "\u0377\u0438 \u037b\u0254 \u037d\ua73f \u03b1a \u03b5\u025b \u03b7\u014b \u03b9i \u03bdv \u03bfo "
+        "\u03c1p \u03c5u \u03f3j \u1d26r \u1d27\u028c \u1d29\u1d18 \U0001d20f\\ \U0001d236< \U0001d237> "
+        "\U0001d23a/"
     ),
     "Gujarati": (
         "\u0a81\u0901 \u0a82\u0902 \u0a83\u0903 \u0aaa\u0447 \u0abc\u0323 \u0abd\u093d \u0ac1\u0941 "
@@ -168,8 +163,8 @@ LOOK_ALIKES = {
         "\u0a42\u0957 \u0a47\u0947 \u0a48\u0948 \u0a4b\u0946 \u0a4d\u094d \u0a66\u0966 \u0a6a\u09ea"
     ),
     "Han": (
-        "\u30070 \u4e00\u30fc \u4e3f\u30ce \u4e8c\u30cb \u4ebb\u30a4 \u516b\u30cf \u529b\u30ab "
-        "\u535c\u30c8 \u53e3\u30ed \u5915\u30bf \u5de5\u30a8 \U00021fe8\u304f"
+        "\u30070 \u4e00\u30fc \u4e3f\u30ce \u4e8c\u30cb \u4ebb\u30a4 \u516b\u30cf \u529b\u30ab \u535c\u30c8 "
+        "\u53e3\u30ed \u5915\u30bf \u5de5\u30a8 \U00021fe8\u304f"
     ),
     "Hanunoo": "\u1734\u1715",
     "Hebrew": (
@@ -193,12 +188,12 @@ LOOK_ALIKES = {
         "\u0ed0\u0966"
     ),
     "Latin": (
-        "\u0138\u03ba \u0185\u044c \u018dg \u01bfp \u01c0l \u0237\u0575 \u024f\u04b1 \u0251a "
-        "\u025c\u0437 \u0261g \u026ai \u026fw \u0270\u057a \u0275\u04e9 \u0278\u03c6 \u028d\u043c "
-        "\u028fy \u0299\u0432 \u029c\u043d \u1d04c \u1d0e\u0438 \u1d0fo \u1d11o \u1d19\u044f "
-        "\u1d1b\u03c4 \u1d1cu \u1d20v \u1d21w \u1d22z \u1d83g \u1d8cy \u1e9df \u1e9f\u03b4 \u1effy "
-        "\ua731s \ua78c\u05d9 \ua799f \ua79fu \ua7b5\u03b2 \ua7b7\u03c9 \ua7db\u03bb \ua7f7\u30fc "
-        "\uab32e \uab35f \uab3do \uab47r \uab48r \uab4eu \uab52u \uab53\u03c7 \uab5ay \uab60\u0459"
+        "\u0138\u03ba \u0185\u044c \u018dg \u01bfp \u01c0l \u0237\u0575 \u024f\u04b1 \u0251a \u025c\u0437 "
+        "\u0261g \u026ai \u026fw \u0270\u057a \u0275\u04e9 \u0278\u03c6 \u028d\u043c \u028fy \u0299\u0432 "
+        "\u029c\u043d \u1d04c \u1d0e\u0438 \u1d0fo \u1d11o \u1d19\u044f \u1d1b\u03c4 \u1d1cu \u1d20v \u1d21w "
+        "\u1d22z \u1d83g \u1d8cy \u1e9df \u1e9f\u03b4 \u1effy \ua731s \ua78c\u05d9 \ua799f \ua79fu "
+        "\ua7b5\u03b2 \ua7b7\u03c9 \ua7db\u03bb \ua7f7\u30fc \uab32e \uab35f \uab3do \uab47r \uab48r \uab4eu "
+        "\uab52u \uab53\u03c7 \uab5ay \uab60\u0459"
     ),
     "Lisu": (
         "\ua4d0\u13f4 \ua4d1\u13e2 \ua4d3\u13a0 \ua4d4\u13a2 \ua4d6\u13c0 \ua4d7\u13e6 \ua4d9\u13ab "
@@ -208,14 +203,14 @@ LOOK_ALIKES = {
         "\ua4f5\u1260 \ua4f7\u15e1 \ua4fd\u02d0"
     ),
     "Lycian": (
-        "\U00010282\u13f4 \U00010285\u1403 \U00010286\u13ac \U00010287\u15b4 \U0001028al "
-        "\U0001028d\u1431 \U00010290\u16b7 \U00010292\u0b20 \U00010294\u16dc \U00010295\u13e2 "
-        "\U00010296\u13d5 \U00010297\u13a2"
+        "\U00010282\u13f4 \U00010285\u1403 \U00010286\u13ac \U00010287\u15b4 \U0001028al \U0001028d\u1431 "
+        "\U00010290\u16b7 \U00010292\u0b20 \U00010294\u16dc \U00010295\u13e2 \U00010296\u13d5 "
+        "\U00010297\u13a2"
     ),
     "Malayalam": (
-        "\u0d01\u0901 \u0d02\u0c02 \u0d03\u0983 \u0d09\u0b89 \u0d16\u0bb5 \u0d1c\u0b90 \u0d1fs "
-        "\u0d20o \u0d23\u0ba3 \u0d25\u0bae \u0d34\u0bb4 \u0d36\u0bb6 \u0d3f\u0bbf \u0d46\u0bc6 "
-        "\u0d47\u0bc7 \u0d4e\u0971 \u0d66\u0966 \u0d6d\u09ed"
+        "\u0d01\u0901 \u0d02\u0c02 \u0d03\u0983 \u0d09\u0b89 \u0d16\u0bb5 \u0d1c\u0b90 \u0d1fs \u0d20o "
+        "\u0d23\u0ba3 \u0d25\u0bae \u0d34\u0bb4 \u0d36\u0bb6 \u0d3f\u0bbf \u0d46\u0bc6 \u0d47\u0bc7 "
+        "\u0d4e\u0971 \u0d66\u0966 \u0d6d\u09ed"
     ),
     "Mende_Kikakui": "\U0001e8c71 \U0001e8c9\u0663",
     "Miao": (
@@ -245,8 +240,8 @@ LOOK_ALIKES = {
     "Thai": "\u0e50\u0966",
     "Tibetan": "\u0f37\u0325",
     "Tifinagh": (
-        "\u2d31\u03b8 \u2d37\u1431 \u2d38\u13d9 \u2d39\u13ac \u2d4fl \u2d51\u01c3 \u2d54\u0b20 "
-        "\u2d59\u0298 \u2d5d\u16b7 \u2d60\u1403"
+        "\u2d31\u03b8 \u2d37\u1431 \u2d38\u13d9 \u2d39\u13ac \u2d4fl \u2d51\u01c3 \u2d54\u0b20 \u2d59\u0298 "
+        "\u2d5d\u16b7 \u2d60\u1403"
     ),
     "Tirhuta": (
         "\U00011492\u0998 \U00011494\u099a \U00011496\u099c \U00011498\u099e \U00011499\u099f "
