@@ -15,6 +15,7 @@ import unicodedata
 from collections import defaultdict
 from collections.abc import Callable, Iterable
 from pathlib import Path
+from typing import Any
 
 import icu
 
@@ -36,6 +37,7 @@ DECOMPOSE = icu.Normalizer2.getNFKDInstance().normalize
 
 Pairs = dict[str, str]
 Tables = dict[str, Pairs]
+Class = tuple[str, tuple[str, ...]]  # what its members look like, and of which kind they are
 
 
 def skeleton(character: str) -> str:
@@ -70,22 +72,22 @@ def candidates() -> list[str]:
     return [character for character in seen if DECOMPOSE(character) == character]
 
 
-def kind(character: str) -> tuple[object, ...]:
+def kind(character: str) -> tuple[str, ...]:
     """What only its like may stand for: a letter for a letter, a number for the same number."""
     category = CATEGORIES.get(icu.Char.charType(character), "Cn")
     if category[0] == "N":
-        return "N", icu.Char.getNumericValue(character)
+        return "N", str(icu.Char.getNumericValue(character))
     if category[0] == "M":
-        return "M", icu.Char.getCombiningClass(character) == 0
+        return "M", "reordered" if icu.Char.getCombiningClass(character) else "in place"
     if category[0] in "PS":
-        return "P", *terminal(character)
+        return "P", *ends(character)
     return (category[0],)
 
 
-def terminal(character: str) -> tuple[bool, bool]:
-    """Whether it ends a sentence, and whether a clause: the normaliser drops these at the end."""
-    ends = (icu.UProperty.S_TERM, icu.UProperty.TERMINAL_PUNCTUATION)
-    return tuple(bool(icu.Char.hasBinaryProperty(character, which)) for which in ends)  # type: ignore[return-value]
+def ends(character: str) -> list[str]:
+    """Whether it ends a sentence, a clause: the normaliser drops these at the end."""
+    properties = {"sentence": icu.UProperty.S_TERM, "clause": icu.UProperty.TERMINAL_PUNCTUATION}
+    return [name for name, which in properties.items() if icu.Char.hasBinaryProperty(character, which)]
 
 
 def _categories() -> dict[int, str]:
@@ -124,7 +126,7 @@ def capitals(pairs: Pairs) -> Pairs:
 
 def look_alikes(characters: Iterable[str], read: Tables) -> Tables:
     """What stands for what after case folding: in every class, one character in use of each script."""
-    classes: dict[tuple[object, ...], list[str]] = defaultdict(list)
+    classes: dict[Class, list[str]] = defaultdict(list)
     for character in characters:
         if case_folded(character) == character:
             classes[skeleton(character), kind(character)].append(character)
@@ -141,12 +143,12 @@ def look_alikes(characters: Iterable[str], read: Tables) -> Tables:
     return tables
 
 
-def modifiers_join_quotes(classes: dict[tuple[object, ...], list[str]]) -> None:
+def modifiers_join_quotes(classes: dict[Class, list[str]]) -> None:
     """A modifier letter that looks like an apostrophe is typed as one."""
     for mark in "'", skeleton('"'):
         letters = classes.get((mark, ("L",)), [])
         modifiers = [letter for letter in letters if CATEGORIES[icu.Char.charType(letter)] == "Lm"]
-        classes[mark, ("P", False, False)] += modifiers
+        classes[mark, ("P",)] += modifiers
         classes[mark, ("L",)] = [letter for letter in letters if letter not in modifiers]
 
 
@@ -178,7 +180,7 @@ def hides_a_capital(character: str, stands_for: str, capital: Pairs) -> bool:
     return is_ascii_letter(stands_for) and wanted in capital.values() and own != wanted
 
 
-def rows(tables: Tables, order: Callable[[tuple[str, str]], object]) -> str:
+def rows(tables: Tables, order: Callable[[tuple[str, str]], tuple[Any, ...]]) -> str:
     """The tables as source: pairs set apart by spaces, in escapes that no editor reorders."""
     return "\n".join(entry(name, sorted(pairs.items(), key=order)) for name, pairs in sorted(tables.items()))
 
@@ -230,7 +232,7 @@ def main() -> None:
             unicode=icu.UNICODE_VERSION,
             icu=icu.ICU_VERSION,
             readings=rows(read, lambda pair: preference(pair[0])),
-            look_alikes=rows(look_alikes(characters, read), lambda pair: ord(pair[0])),
+            look_alikes=rows(look_alikes(characters, read), lambda pair: (ord(pair[0]),)),
         ),
         encoding="utf-8",
     )
