@@ -3,9 +3,6 @@
 SHELL := /bin/bash
 
 PYTHON ?= python3
-PORT ?= 4566
-STATE ?= .unsay
-export PORT STATE
 UV_VERSION := 0.13.9
 
 VENV := .venv/bin
@@ -35,7 +32,7 @@ synth: $(READY) ## Synthesize the stack into cdk.out, unless it is current
 	@$(VENV)/python -m infra.synth
 
 demo: $(READY) ## Start everything in a temporary folder and show a conversation (FILE=… for your own)
-	@$(VENV)/python -m local demo $(if $(FILE),--file "$(FILE)")
+	@$(VENV)/python -m local demo
 
 up: synth ## Start the local cloud with the stack deployed (PORT=4566 STATE=.unsay)
 	@$(VENV)/python -m local up

@@ -72,6 +72,7 @@ ROLES = (
             Items("LedgerDelete", LEDGER, ("DeleteItem",), "DKPR"),
             Items("LedgerCheck", LEDGER, ("ConditionCheckItem",)),
             Items("RecordAppend", RECORD, ("PutItem",), "AT"),
+            Items("RecordCheck", RECORD, ("ConditionCheckItem",), "T"),
         ),
     ),
     ScopeRole(

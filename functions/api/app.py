@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Any
 
 from aws_lambda_powertools.event_handler import APIGatewayHttpResolver, Response
@@ -12,7 +13,7 @@ from functions.api.problem import problem_document
 from functions.entrypoint import log_fault
 from unsay_core.contracts import exact_json
 from unsay_core.contracts.operations import OPERATIONS
-from unsay_core.domain.errors import NotFoundError, UnsayError
+from unsay_core.domain.errors import MethodNotAllowedError, NotFoundError, UnsayError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -22,6 +23,15 @@ if TYPE_CHECKING:
     from functions.api.endpoints.reply import Reply
     from unsay_core.bootstrap.aws import ApiService
     from unsay_core.contracts.operations import Operation
+
+
+def _pattern(path: str) -> re.Pattern[str]:
+    """What a path with parameters matches."""
+    segments = ("[^/]+" if part.startswith("{") else re.escape(part) for part in path.split("/"))
+    return re.compile("/".join(segments))
+
+
+_PATHS = [(operation.method, _pattern(operation.path)) for operation in OPERATIONS]
 
 
 class InternalError(UnsayError):
@@ -56,7 +66,12 @@ class Api:
         return view
 
     def _nothing_there(self, _error: Exception) -> Response[str]:
-        return self._problem(NotFoundError("there is no such call"))
+        methods = [method for method, path in _PATHS if path.fullmatch(self._router.current_event.path)]
+        if not methods:
+            return self._problem(NotFoundError("there is no such call"))
+        answer = self._problem(MethodNotAllowedError("this path does not take that method"))
+        answer.headers["Allow"] = ", ".join(methods)
+        return answer
 
     def _problem(self, refusal: UnsayError) -> Response[str]:
         request_id = self._router.current_event.request_context.request_id

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 M = TypeVar("M", bound=BaseModel)
 
-_IF_MATCH = re.compile(r'"?([1-9][0-9]{0,8})"?', re.ASCII)
+_IF_MATCH = re.compile(r'"([1-9][0-9]{0,8})"|([1-9][0-9]{0,8})', re.ASCII)
 _VISIBLE = re.compile(r"[\x21-\x7e]{1,255}", re.ASCII)
 _FIELD = re.compile(r"[A-Za-z_]{1,32}|[0-9]{1,4}", re.ASCII)
 
@@ -53,7 +53,7 @@ class Call:
         body = b64decode(text) if self.event.is_base64_encoded else text.encode("utf-8", "surrogatepass")
         if len(body) > BODY_BYTES:
             raise TooLargeError(f"the body is larger than {BODY_BYTES} bytes")
-        value = exact_json.loads(body, max_depth=DEPTH + 2)
+        value = exact_json.loads(body, max_depth=DEPTH + 1)
         if not isinstance(value, dict):
             raise InvalidRequestError("the body is a JSON object")
         return value
@@ -81,7 +81,7 @@ class Call:
         match = _IF_MATCH.fullmatch(given.strip())
         if match is None:
             raise InvalidRequestError.at("If-Match", 'If-Match is a version, such as "1"')
-        return int(match[1])
+        return int(match[1] or match[2])
 
     @property
     def idempotency_key(self) -> str | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from functions.entrypoint import log_fault, logger
 from unsay_core.adapters.messaging import task_of_message
@@ -15,28 +15,41 @@ if TYPE_CHECKING:
 
     from unsay_core.application.ports import IndexTask
 
+Messages: TypeAlias = "dict[str, tuple[IndexTask, str]]"
+
 service = IndexService(IndexSettings.from_environment())
 
 
 @logger.inject_lambda_context
 def handler(event: dict[str, Any], _context: LambdaContext) -> dict[str, Any]:
     """Handle a batch of messages; those that are not done yet become visible again later."""
-    waiting: list[str] = []
-    for scope_id, messages in _by_scope(event["Records"]).items():
+    scopes, waiting = _by_scope(event["Records"])
+    for scope_id, messages in scopes.items():
         waiting.extend(_index(scope_id, messages))
     return {"batchItemFailures": [{"itemIdentifier": message_id} for message_id in waiting]}
 
 
-def _by_scope(records: list[dict[str, Any]]) -> dict[str, dict[str, tuple[IndexTask, int]]]:
-    scopes: dict[str, dict[str, tuple[IndexTask, int]]] = {}
+def _by_scope(records: list[dict[str, Any]]) -> tuple[dict[str, Messages], list[str]]:
+    """Messages by scope and id; and the ids of those that name no work, which end in the dead letters."""
+    scopes: dict[str, Messages] = {}
+    unread: list[str] = []
     for record in records:
-        task = task_of_message(record["body"])
-        attempt = int(record["attributes"]["ApproximateReceiveCount"])
-        scopes.setdefault(task.scope_id, {})[record["messageId"]] = (task, attempt)
-    return scopes
+        try:
+            task = task_of_message(record["body"])
+        except (KeyError, TypeError, ValueError) as fault:
+            log_fault("a message names no work", fault)
+            unread.append(record["messageId"])
+            continue
+        scopes.setdefault(task.scope_id, {})[record["messageId"]] = (task, _attempt(record["attributes"]))
+    return scopes, unread
 
 
-def _index(scope_id: str, messages: dict[str, tuple[IndexTask, int]]) -> list[str]:
+def _attempt(attributes: dict[str, str]) -> str:
+    """What names this try: a message that comes back from the dead letters counts its receives anew."""
+    return f"{attributes['SentTimestamp']}/{attributes['ApproximateReceiveCount']}"
+
+
+def _index(scope_id: str, messages: Messages) -> list[str]:
     """The ids of the messages that are not done."""
     tasks = list(dict.fromkeys(task for task, _ in messages.values()))
     attempt = max(attempt for _, attempt in messages.values())

@@ -1,5 +1,7 @@
 """The client against the deployed stack: what it sends is taken, what it reads is answered."""
 
+import doctest
+import io
 from decimal import Decimal
 
 import pytest
@@ -114,3 +116,14 @@ def test_a_correction_names_the_version_it_is_meant_for(memory):
 def test_a_key_nobody_made_is_refused(stack):
     with unsay.connect(stack.url, token="unsay_nobody") as nobody, pytest.raises(unsay.ForbiddenError):
         nobody.list(scope="a")
+
+
+def test_the_example_in_the_package_runs_as_it_is_written(stack):
+    shown = doctest.DocTestParser().get_doctest(unsay.__doc__, {}, "unsay", None, 0)
+    for example in shown.examples:
+        if "connect(" in example.source:
+            example.source = f"memory = unsay.connect({stack.url!r}, token={stack.admin_key!r})\n"
+    said = io.StringIO()
+    assert len(shown.examples) == 6
+    assert doctest.DocTestRunner().run(shown, out=said.write, clear_globs=False).failed == 0, said.getvalue()
+    shown.globs["memory"].close()

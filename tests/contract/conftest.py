@@ -50,9 +50,9 @@ def new_scope_id() -> str:
     return Keyring.from_pepper(PEPPER).scope_id(f"contract/{next(_numbers)}")
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def moto_session() -> Iterator[boto3.session.Session]:
-    """AWS in this process, with our tables and bucket."""
+    """AWS in this process, with our tables and bucket; gone before other tests talk to another."""
     with mock_aws():
         session = boto3.session.Session("test", "test", region_name=REGION)
         dynamodb = session.client("dynamodb")

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.support.samples import EVERY_ENTRY, audit_entry, memory
+from tests.support.samples import AT, EVERY_ENTRY, audit_entry, memory
 from unsay_core.adapters.records import to_record
 from unsay_core.application.ports import ConflictError
 from unsay_core.contracts import exact_json
@@ -18,19 +18,23 @@ from unsay_core.domain.ledger import (
     Absent,
     Anything,
     Area,
+    Check,
     Delete,
     Duplicate,
     Head,
     Holds,
     Put,
+    Tombstone,
+    TombstoneKind,
     audit_ref,
     duplicate_ref,
     memory_ref,
     pending_ref,
     ref_of,
+    value_tombstone_ref,
     version_ref,
 )
-from unsay_core.domain.memory import Memory
+from unsay_core.domain.memory import Memory, Reason
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -201,6 +205,17 @@ def test_anything_writes_over_and_deletes_what_is_not_there(ledger: Ledger) -> N
     ledger.commit((Put(memory(1)),))
     ledger.commit((Put(memory(1, "other"), Anything()),))
     assert [m.fact.content for m in ledger.read([memory_ref(IDS[0])]).memories()] == ["other"]
+
+
+def test_a_check_changes_nothing_and_decides_over_the_rest(ledger: Ledger) -> None:
+    grave = value_tombstone_ref("digest")
+    ledger.commit((Put(memory(1)), Check(grave, Absent())))
+    assert ledger.read([grave]).get(grave) is None
+    assert ids(ledger.read([memory_ref(IDS[0])]).memories()) == [IDS[0]]
+    ledger.commit((Put(Tombstone("digest", TombstoneKind.VALUE, AT, "key_1", Reason.TEST)),))
+    with pytest.raises(ConflictError):
+        ledger.commit((Put(memory(2)), Check(grave, Absent())))
+    assert ids(ledger.page(Area.MEMORY, limit=9)) == [IDS[0]]
 
 
 def test_a_change_names_a_place_once(ledger: Ledger) -> None:

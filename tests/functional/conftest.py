@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import itertools
 import os
+import threading
+from collections.abc import Callable, Sequence
+from typing import Any
 
 import pytest
 
@@ -23,3 +27,22 @@ def service() -> FakeService:
 def api(service: FakeService) -> Caller:
     """An admin at its API."""
     return Caller(service)
+
+
+@pytest.fixture
+def all_read_first(service: FakeService) -> Callable[[str, int], None]:
+    """Makes so many writers of a scope read before any of them writes: the worst of races, each time."""
+
+    def arrange(scope: str, writers: int) -> None:
+        ledger = service.ledgers[service.keyring.scope_id(scope)]
+        barrier, calls, read = threading.Barrier(writers), itertools.count(), ledger.read
+
+        def together(refs: Sequence[Any]) -> Any:
+            found = read(refs)
+            if next(calls) < writers:
+                barrier.wait(20)
+            return found
+
+        ledger.read = together  # type: ignore[method-assign]
+
+    return arrange

@@ -218,7 +218,11 @@ def test_a_long_chain_is_walked_in_parts(api: Caller, service: FakeService) -> N
     assert api.verify(**{"from": 5_001})["first_bad"] == 5_100
 
 
-def test_thirty_writers_at_once_make_one_unforked_chain(api: Caller, service: FakeService) -> None:
+def test_thirty_writers_at_once_make_one_unforked_chain(
+    api: Caller, service: FakeService, all_read_first: Callable[[str, int], None]
+) -> None:
+    all_read_first("acme/alice", 30)
+
     def write(number: int) -> int:
         return api.remember(f"Fact number {number}.").status
 

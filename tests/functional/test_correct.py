@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
 from typing import Any
@@ -241,8 +242,11 @@ def test_a_correction_into_a_taken_slot_takes_it(api: Caller) -> None:
     assert api.listed() == [PORTO]
 
 
-def test_of_twenty_concurrent_corrections_one_wins(api: Caller) -> None:
+def test_of_twenty_concurrent_corrections_one_wins(
+    api: Caller, all_read_first: Callable[[str, int], None]
+) -> None:
     old = api.remember(LISBON)
+    all_read_first("acme/alice", 20)
     with ThreadPoolExecutor(20) as pool:
         answers = list(pool.map(lambda n: api.correct(old["id"], f"Alice lives in house {n}."), range(20)))
     assert sorted(answer.status for answer in answers) == [201] + [412] * 19

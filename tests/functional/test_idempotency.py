@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
@@ -116,7 +117,10 @@ def test_a_refusal_is_not_kept(api: Caller) -> None:
     assert api.remember(LISBON, headers=KEY).status == 201
 
 
-def test_of_twenty_identical_requests_at_once_one_makes_the_memory(api: Caller) -> None:
+def test_of_twenty_identical_requests_at_once_one_makes_the_memory(
+    api: Caller, all_read_first: Callable[[str, int], None]
+) -> None:
+    all_read_first("acme/alice", 20)
     with ThreadPoolExecutor(20) as pool:
         answers = list(pool.map(lambda _: api.remember(LISBON, headers=KEY), range(20)))
     assert {answer.status for answer in answers} == {201}
@@ -125,7 +129,10 @@ def test_of_twenty_identical_requests_at_once_one_makes_the_memory(api: Caller) 
     assert api.verify()["length"] == 1
 
 
-def test_of_twenty_equal_statements_at_once_one_makes_the_memory(api: Caller) -> None:
+def test_of_twenty_equal_statements_at_once_one_makes_the_memory(
+    api: Caller, all_read_first: Callable[[str, int], None]
+) -> None:
+    all_read_first("acme/alice", 20)
     with ThreadPoolExecutor(20) as pool:
         answers = list(pool.map(lambda _: api.remember(LISBON), range(20)))
     assert sorted(answer.status for answer in answers) == [200] * 19 + [201]

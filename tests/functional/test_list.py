@@ -80,7 +80,6 @@ def test_each_filter_narrows(api: Caller) -> None:
     assert api.listed(tag="y") == ["b", "a"]
     assert api.listed(trust="asserted") == ["b", "a"]
     assert api.listed(trust="verified") == []
-    assert api.listed(tag="") == []
 
 
 @pytest.mark.parametrize(
@@ -96,6 +95,7 @@ def test_each_filter_narrows(api: Caller) -> None:
         "valid_at=2026-05-01T00:00:00",
         "valid_at=2026-05-01T00%3A00%3A00 00:00",
         "tag=a&tag=b",
+        "tag=",
         "limit=1&limit=1",
         "scope=acme%2Fbob",
         "tag=%",
@@ -168,8 +168,7 @@ def test_a_tampered_cursor_is_refused(api: Caller) -> None:
         "a" * 5_000,
     ):
         answer = api.send("GET", "/v1/memories", query=f"scope=acme/alice&cursor={quoted(bad)}")
-        assert answer.status == 400 or bad == "", bad
-        assert answer.code in (None, "invalid_cursor"), bad
+        assert (answer.status, answer.code) == (400, "invalid_cursor"), bad
 
 
 def test_rare_matches_end_with_null_and_nothing_else(api: Caller, service: FakeService) -> None:

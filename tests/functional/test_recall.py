@@ -61,13 +61,15 @@ def test_a_hit_of_what_is_gone_is_dropped_while_the_index_still_holds_it(
     api: Caller, service: FakeService
 ) -> None:
     gone, changed, stays = api.remember(LISBON), api.remember(TEA), api.remember(DOG)
+    wrong = api.remember("Alice has a cat.")
     index_all(service)
-    assert set(api.recalled("Alice", limit=50)) == {LISBON, TEA, DOG}
+    assert set(api.recalled("Alice", limit=50)) == {LISBON, TEA, DOG, "Alice has a cat."}
     api.forget(gone["id"])
+    api.correct(wrong["id"], "Alice has a bird.", "wrong")
     api.correct(changed["id"], "Alice drinks coffee.")
     held = {memory_id for _, memory_id in service.knowledge_base.documents}
-    assert {gone["id"], changed["id"], stays["id"]} <= held
-    assert set(api.recalled("Alice", limit=50)) == {DOG, "Alice drinks coffee."}
+    assert {gone["id"], changed["id"], wrong["id"], stays["id"]} <= held
+    assert set(api.recalled("Alice", limit=50)) == {DOG, "Alice drinks coffee.", "Alice has a bird."}
 
 
 def test_a_foreign_hit_is_never_shown(api: Caller, service: FakeService) -> None:

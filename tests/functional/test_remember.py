@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from typing import Any
 
 import pytest
@@ -50,6 +51,7 @@ def test_a_fact_is_remembered_whole(api: Caller) -> None:
         "supersedes": [],
         "superseded_by": None,
         "derived_from": ["mem_01jabcdefghjkmnpqrstvwxyz0"],
+        "corroborations": [],
         "source": {
             "channel": "api",
             "actor": "key_admin",
@@ -114,7 +116,7 @@ def test_a_key_given_twice_is_refused(api: Caller, raw: str) -> None:
         '{"scope":"a","content":"x","data":1e999}',
         '{"scope":"a","content":"x","data":123456789012345678901234567890123456789}',
         '{"scope":"a","content":"\\ud800"}',
-        '{"scope":"a","content":"x","data":' + "[" * 34 + "]" * 34 + "}",
+        '{"scope":"a","content":"x","data":' + "[" * 33 + "]" * 33 + "}",
         '{"scope":"a","content":"x","data":' + "[" * 100_000,
         '{"scope":"a","content":"x","importance":1.5}',
         '{"scope":"a","content":"x","importance":"0.5"}',
@@ -352,3 +354,17 @@ def test_what_is_no_scope_is_refused_everywhere(api: Caller, service: FakeServic
     assert {answer.status for answer in answers} == {400}
     assert {answer.code for answer in answers} <= {"invalid_scope", "invalid_request"}
     assert service.opened == []
+
+
+@pytest.mark.parametrize("field", ["content", "tags"])
+def test_a_run_of_combining_marks_takes_no_time(api: Caller, field: str) -> None:
+    marks = "a" + "\u0301\u0316" * 60_000
+    started = time.process_time()
+    answer = api.remember(**{"content": "x", field: marks if field == "content" else [marks]})
+    assert answer.status in (400, 413)
+    assert time.process_time() - started < 1
+
+
+def test_data_may_be_as_deep_as_its_limit(api: Caller) -> None:
+    raw = '{"scope":"a","content":"x","data":' + "[" * 32 + "]" * 32 + "}"
+    assert api.send("POST", "/v1/memories", raw=raw).status == 201

@@ -52,7 +52,7 @@ class Workers:
         """One delivery of messages; returns those that have to come again."""
         wanted = [task for task in tasks if task]
         opened = scope or self.service.index_scope(self.scope_id)
-        return index_memories(wanted, opened, SettlingClock(self), next(self.attempts))
+        return index_memories(wanted, opened, SettlingClock(self), str(next(self.attempts)))
 
     def run(self, memory_id: str) -> None:
         """Everything that is owed for a memory, until nothing is."""
@@ -354,6 +354,32 @@ def test_a_document_stored_late_by_a_worker_that_then_died_is_removed_on_redeliv
     assert workers.documents.exists(memory["id"])
     assert workers.project(memory["id"]) is None
     assert workers.is_clean(memory["id"])
+
+
+def test_a_document_stored_during_a_forget_is_removed_by_whoever_stored_it(
+    workers: Workers, api: Caller
+) -> None:
+    memory = api.remember("Alice lives in Lisbon.")
+    scope = workers.service.work_scope(workers.scope_id)
+
+    def forget_whole() -> None:
+        api.forget(memory["id"])
+        workers.run(memory["id"])
+
+    late = Interrupting(scope.documents, itertools.count(), 0, forget_whole)
+    project_memory(memory["id"], WorkScope(scope.id, scope.ledger, late))  # type: ignore[arg-type]
+    assert workers.is_clean(memory["id"])
+
+
+def test_a_receipt_is_not_complete_while_a_document_is_there(workers: Workers, api: Caller) -> None:
+    """The message overtook the stream record: the index is empty, the document is not."""
+    memory = api.remember("Alice lives in Lisbon.")
+    workers.run(memory["id"])
+    erasure = api.forget(memory["id"])
+    assert workers.documents.exists(memory["id"])
+    workers.index(IndexTask(workers.scope_id, memory["id"], erasure["audit_seq"]))
+    assert receipt_state(api, erasure["id"]) == "complete"
+    assert not workers.documents.exists(memory["id"])
 
 
 def test_an_old_message_after_newer_work_was_done_changes_nothing(workers: Workers, api: Caller) -> None:

@@ -17,7 +17,7 @@ GRANTED = {
     "Reader": {"Ledger": READS, "Record": READS},
     "Writer": {
         "Ledger": READS | {"PutItem": "HMVDKPRLCI", "DeleteItem": "DKPR", "ConditionCheckItem": "*"},
-        "Record": READS | {"PutItem": "AT"},
+        "Record": READS | {"PutItem": "AT", "ConditionCheckItem": "T"},
     },
     "Eraser": {
         "Ledger": READS | {"PutItem": "HMVPEIK", "DeleteItem": "MVDKPRLI"},

@@ -128,9 +128,7 @@ class FakeService:
 
     def dump(self) -> str:
         """Everything that lies in any store, as text: where a canary must not be."""
-        entries = [
-            ledger.page(area, limit=1_000_000) for ledger in self.ledgers.values() for area in Area
-        ]
+        entries = [ledger.page(area, limit=1_000_000) for ledger in self.ledgers.values() for area in Area]
         documents = [store.objects for store in self.documents.values()]
         base = self.knowledge_base
         return repr([entries, documents, base.documents, base.waiting, self.queue.tasks])

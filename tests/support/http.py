@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import json
+import threading
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -66,7 +67,14 @@ class Caller:
     def __init__(self, service: FakeService, who: Principal | None = ADMIN) -> None:
         self.service = service
         self.who = who
-        self._api = Api(service)  # type: ignore[arg-type]
+        self._local = threading.local()
+
+    @property
+    def _api(self) -> Api:
+        """A router for each thread: a λ answers one request at a time, and so does a router."""
+        if not hasattr(self._local, "api"):
+            self._local.api = Api(self.service)  # type: ignore[arg-type]
+        return self._local.api  # type: ignore[no-any-return]
 
     def as_(self, who: Principal | None) -> Caller:
         """Another principal at the same API."""

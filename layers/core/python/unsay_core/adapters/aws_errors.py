@@ -24,6 +24,7 @@ _THROTTLED = frozenset(
         "RequestLimitExceeded",
         "ProvisionedThroughputExceededException",
         "LimitExceededException",
+        "TransactionInProgressException",  # an earlier try of the same request is still at work
     }
 )
 

@@ -6,7 +6,7 @@ import threading
 from typing import TYPE_CHECKING, Any
 
 from unsay_core.application.ports import ConflictError, Snapshot
-from unsay_core.domain.ledger import Absent, Area, Delete, Entry, Expectation, Holds, Put, Ref, ref_of
+from unsay_core.domain.ledger import Absent, Area, Check, Delete, Entry, Expectation, Holds, Put, Ref, ref_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -54,11 +54,12 @@ class MemoryLedger:
             case Holds(field, value) if found is None or getattr(found, field) != value:
                 raise ConflictError(f"{ref.area} has moved on")
 
-    def _apply(self, part: Put | Delete) -> None:
-        if isinstance(part, Put):
-            self._entries[ref_of(part.entry)] = part.entry
-        else:
-            self._entries.pop(part.ref, None)
+    def _apply(self, part: Put | Delete | Check) -> None:
+        match part:
+            case Put(entry):
+                self._entries[ref_of(entry)] = entry
+            case Delete(ref):
+                self._entries.pop(ref, None)
 
 
 def _check_form(change: Change) -> None:

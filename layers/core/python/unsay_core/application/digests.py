@@ -6,11 +6,14 @@ from typing import TYPE_CHECKING
 
 from unsay_core.domain.duplicate import statement
 from unsay_core.domain.keys import content_commitment
-from unsay_core.domain.tombstone import NORMALISER, normalise
+from unsay_core.domain.tombstone import NORMALISERS
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from unsay_core.domain.keys import ScopeKeys
     from unsay_core.domain.memory import Fact, Memory
+    from unsay_core.domain.tombstone import Normaliser
 
 
 def duplicate_digest(keys: ScopeKeys, fact: Fact) -> str:
@@ -19,13 +22,18 @@ def duplicate_digest(keys: ScopeKeys, fact: Fact) -> str:
 
 
 def value_digest(keys: ScopeKeys, content: str) -> str:
-    """Equal for contents that a tombstone must treat as one value."""
-    return keys.tombstone_digest(normalise(content), NORMALISER)
+    """Under this the tombstone of a content is written: the newest normaliser's digest."""
+    return value_digests(keys, content)[0]
 
 
-def value_digests(keys: ScopeKeys, content: str) -> tuple[str, ...]:
-    """The digest of a value under every normaliser that ever buried one, newest first."""
-    return (value_digest(keys, content),)
+def value_digests(
+    keys: ScopeKeys, content: str, normalisers: Mapping[int, Normaliser] = NORMALISERS
+) -> tuple[str, ...]:
+    """Under any of these its tombstone may lie: one of each normaliser ever released, newest first."""
+    return tuple(
+        keys.tombstone_digest(normalisers[version](content), version)
+        for version in sorted(normalisers, reverse=True)
+    )
 
 
 def commitment(memory: Memory) -> str:

@@ -17,6 +17,7 @@ from unsay_core.domain.ledger import (
     Absent,
     Anything,
     Area,
+    Check,
     Delete,
     Duplicate,
     Head,
@@ -44,13 +45,16 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-# The whole-number field that moves with every change of an entry; other entries lie under the head's guard.
+# The whole-number field that moves with every change that matters to a decision. The head's guard is not
+# enough: a read of several places is not one moment, and the head may be newer than what was read beside it.
 _GUARDS = {
     Area.HEAD: "seq",
     Area.MEMORY: "version",
+    Area.DUPLICATE: "seq",
     Area.SLOT: "revision",
     Area.ERASURE: "revision",
     Area.OUTCOME: "ttl",
+    Area.TOMBSTONE: "seq",
 }
 _NEVER_TWICE = frozenset({Area.MEMORY, Area.VERSION, Area.AUDIT})
 READ_MOST = 100  # places in one read of the ledger
@@ -63,7 +67,7 @@ class Draft:
         self._opened = opened
         self.at = at
         self._found: dict[Ref[Any], Entry | None] = {}
-        self._parts: dict[Ref[Any], Put | Delete] = {}
+        self._parts: dict[Ref[Any], Put | Delete | Check] = {}
         self._before: list[Before] = []
         self.load(HEAD, *refs)
         self._head = self.get(HEAD) or Head()
@@ -89,8 +93,10 @@ class Draft:
     def get(self, ref: Ref[T]) -> T | None:
         """What lies there, this draft's own changes included; read if nobody has."""
         part = self._parts.get(ref)
-        if part is not None:
-            return cast("T", part.entry) if isinstance(part, Put) else None
+        if isinstance(part, Put):
+            return cast("T", part.entry)
+        if isinstance(part, Delete):
+            return None
         self.load(ref)
         return cast("T | None", self._found[ref])
 
@@ -106,6 +112,11 @@ class Draft:
         else:
             known = ref in self._found
             self._parts[ref] = Delete(ref, self._expectation(ref) if known else Anything())
+
+    def rely_on(self, ref: Ref[Any]) -> None:
+        """Commit only if what was read there still lies there."""
+        self.load(ref)
+        self._parts.setdefault(ref, Check(ref, self._expectation(ref)))
 
     def believe(self, memory: Memory) -> Memory:
         """Store a new memory; an active one is known by its exact statement. Returns it as stored."""
@@ -161,7 +172,7 @@ class Draft:
         """Commit all of it or nothing; raises `ConflictError` if another writer was first."""
         if self._head != (self._found[HEAD] or Head()):
             self.put(self._head)
-        if self._parts:
+        if any(not isinstance(part, Check) for part in self._parts.values()):
             self._opened.ledger.commit(tuple(self._parts.values()))
 
     def _expectation(self, ref: Ref[Any]) -> Expectation:
@@ -175,7 +186,7 @@ class Draft:
     def _hold(self, memory: Memory) -> None:
         """Count an active memory, and make its exact statement lead to it."""
         if memory.status is Status.ACTIVE:
-            self.put(Duplicate(duplicate_digest(self._opened.keys, memory.fact), memory.id))
+            self.put(Duplicate(duplicate_digest(self._opened.keys, memory.fact), memory.id, self.seq))
             self._head = replace(self._head, memories=self._head.memories + 1)
 
     def _let_go(self, memory: Memory) -> None:

@@ -81,7 +81,7 @@ class Job:
 
 
 def index_memories(
-    tasks: Sequence[IndexTask], scope: IndexScope, clock: Clock, attempt: int
+    tasks: Sequence[IndexTask], scope: IndexScope, clock: Clock, attempt: str
 ) -> list[IndexTask]:
     """Bring up to 10 memories of a scope to the index; returns the tasks that are not done yet.
 
@@ -113,7 +113,7 @@ def _jobs(tasks: Sequence[IndexTask], scope: IndexScope) -> list[Job]:
     return [Job(task, found.get(memories[task]), found.get(owed[task])) for task in tasks]
 
 
-def _tell(silent: list[Job], scope: IndexScope, attempt: int) -> None:
+def _tell(silent: list[Job], scope: IndexScope, attempt: str) -> None:
     arriving = [job for job in silent if job.wants_presence]
     leaving = [job for job in silent if not job.wants_presence]
     if arriving:
@@ -126,9 +126,9 @@ def _tell(silent: list[Job], scope: IndexScope, attempt: int) -> None:
         _note(job, scope)
 
 
-def _request_name(jobs: Sequence[Job], verb: str, attempt: int) -> str:
+def _request_name(jobs: Sequence[Job], verb: str, attempt: str) -> str:
     parts = [f"{job.task.scope_id}/{job.task.memory_id}/{job.task.seq}" for job in jobs]
-    return " ".join([verb, str(attempt), *parts])
+    return " ".join([verb, attempt, *parts])
 
 
 def _note(job: Job, scope: IndexScope) -> None:

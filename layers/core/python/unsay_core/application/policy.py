@@ -27,10 +27,16 @@ def tombstone_refs(opened: OpenScope, content: str) -> list[Ref[Tombstone]]:
     return [value_tombstone_ref(digest) for digest in value_digests(opened.keys, content)]
 
 
-def standing_tombstone(draft: Draft, opened: OpenScope, content: str) -> Tombstone | None:
-    """The tombstone that forbids a value, if one stands."""
-    found = [grave for ref in tombstone_refs(opened, content) if (grave := draft.get(ref))]
-    return next((grave for grave in found if not grave.lifted), None)
+def standing_tombstones(draft: Draft, opened: OpenScope, content: str) -> list[Tombstone]:
+    """The tombstones that forbid a value; a lifted one does not.
+
+    The change relies on what was found: one that was dug meanwhile stops it.
+    """
+    refs = tombstone_refs(opened, content)
+    draft.load(*refs)
+    for ref in refs:
+        draft.rely_on(ref)
+    return [grave for ref in refs if (grave := draft.get(ref)) and not grave.lifted]
 
 
 def refuse_forbidden(draft: Draft, opened: OpenScope, fact: Fact, *said: str | None) -> None:
@@ -41,8 +47,7 @@ def refuse_forbidden(draft: Draft, opened: OpenScope, fact: Fact, *said: str | N
     texts = [fact.content, *fact.tags, *(text for text in (fact.key, *said) if text)]
     if any(map(find_credential, texts)) or find_in_json([fact.data, fact.metadata]):
         _refuse(draft, "secret", SecretRefusedError("a field of this write looks like a credential"))
-    grave = standing_tombstone(draft, opened, fact.content)
-    if grave is not None:
+    for grave in standing_tombstones(draft, opened, fact.content):
         draft.put(replace(grave, hits=grave.hits + 1))
         refusal = TombstonedError(tombstoned_at=rfc3339(grave.at), reason=grave.reason.value)
         _refuse(draft, "tombstoned", refusal)

@@ -98,6 +98,7 @@ def _decide(command: Remember, draft: Draft, opened: OpenScope, world: World) ->
         return earlier
     refuse_forbidden(draft, opened, command.fact, command.quote, command.run_id)
     if twin := _active_twin(command, draft, opened):
+        twin = _corroborate(twin, _source(command, opened), draft)
         written = Written(twin, created=False, deduplicated=True)
     else:
         written = Written(_store(_memory(command, draft, opened, world), draft))
@@ -110,17 +111,31 @@ def _active_twin(command: Remember, draft: Draft, opened: OpenScope) -> Memory |
     return twin if twin and twin.status_at(draft.at) is Status.ACTIVE else None
 
 
+def _source(command: Remember, opened: OpenScope) -> Source:
+    return Source(
+        channel=command.channel,
+        actor=opened.principal.id,
+        run_id=command.run_id,
+        message_seqs=command.message_seqs,
+        quote=command.quote,
+    )
+
+
+def _corroborate(twin: Memory, source: Source, draft: Draft) -> Memory:
+    """Note on a memory who else has said it; saying the same again from the same source changes nothing."""
+    sources = twin.corroborated(source)
+    if sources == twin.corroborations:
+        return twin
+    new = draft.change(twin, twin.next_version(draft.at, twin.status, corroborations=sources))
+    draft.record(Happening(Event.CORROBORATED, new.id, new.version, commitment(new)))
+    return new
+
+
 def _memory(command: Remember, draft: Draft, opened: OpenScope, world: World) -> Memory:
     return Memory(
         id=world.new_id("mem"),
         fact=command.fact,
-        source=Source(
-            channel=command.channel,
-            actor=opened.principal.id,
-            run_id=command.run_id,
-            message_seqs=command.message_seqs,
-            quote=command.quote,
-        ),
+        source=_source(command, opened),
         trust=command.trust,
         recorded_at=draft.at,
         updated_at=draft.at,

@@ -10,7 +10,7 @@ from unsay_core.application.correct import bury_values
 from unsay_core.application.digests import commitment, value_digest
 from unsay_core.application.look_up import found
 from unsay_core.application.pages import Page, page_of
-from unsay_core.application.policy import standing_tombstone, tombstone_refs
+from unsay_core.application.policy import standing_tombstones
 from unsay_core.application.ports import SearchError
 from unsay_core.application.settle import change
 from unsay_core.application.slots import leave_slot, take_slot
@@ -99,14 +99,13 @@ def _lift_restated(old: Memory, draft: Draft, opened: OpenScope) -> str | None:
     """Lift the tombstone of what the user has said anew; anything else that was taken back stays so."""
     if old.status is Status.ACTIVE:
         return None
-    draft.load(*tombstone_refs(opened, old.fact.content))
-    grave = standing_tombstone(draft, opened, old.fact.content)
-    if grave is None:
-        return None
-    if old.review is None or RESTATED not in old.review.reasons:
-        raise TombstonedError(tombstoned_at=rfc3339(grave.at), reason=grave.reason.value)
-    draft.put(replace(grave, lifted=True))
-    return grave.digest
+    restated = old.review is not None and RESTATED in old.review.reasons
+    graves = standing_tombstones(draft, opened, old.fact.content)
+    for grave in graves:
+        if not restated:
+            raise TombstonedError(tombstoned_at=rfc3339(grave.at), reason=grave.reason.value)
+        draft.put(replace(grave, lifted=True, seq=draft.seq))
+    return graves[0].digest if graves else None
 
 
 def _decided(command: Decide, old: Memory, draft: Draft, opened: OpenScope) -> Review:

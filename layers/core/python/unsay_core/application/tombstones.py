@@ -34,7 +34,7 @@ def lift_tombstone(
             raise NotFoundError("no such tombstone in this scope")
         if grave.lifted:
             raise WrongStatusError("this tombstone was lifted before")
-        lifted = replace(grave, lifted=True)
+        lifted = replace(grave, lifted=True, seq=draft.seq)
         draft.put(lifted)
         note_digest = opened.keys.note_digest(note) if note else None
         draft.record(Happening(Event.LIFTED, tombstone=digest, reason=reason.value, note_digest=note_digest))

@@ -49,6 +49,7 @@ def memory_answer(memory: Memory, scope: str, now: datetime) -> dict[str, Any]:
         "superseded_by": memory.superseded_by,
         "derived_from": list(memory.derived_from),
         "source": _source(memory.source),
+        "corroborations": [_source(source) for source in memory.corroborations],
         "review": _review(memory.review),
         "index": {"state": memory.index_state.value, "at": _instant(memory.indexed_at or memory.updated_at)},
         "schema": memory.schema,

@@ -69,7 +69,8 @@ def parse_content(value: object) -> str:
     """A memory's words, in NFC; raises `TooLargeError` over the limit."""
     if not isinstance(value, str):
         raise ValueError("content is a string")
-    if len(value) > 3 * CONTENT_BYTES:  # before NFC, which takes its time over very long strings
+    # Before NFC, which takes quadratic time over runs of combining marks and leaves a third at the least.
+    if len(value.encode()) > 3 * CONTENT_BYTES:
         raise TooLargeError(f"content is longer than {CONTENT_BYTES} bytes")
     text = unicodedata.normalize("NFC", value)
     if not text.strip():
@@ -127,10 +128,17 @@ def parse_tags(value: object) -> tuple[str, ...]:
     """Up to 32 tags of 1 to 64 characters, in NFC."""
     if not isinstance(value, list) or len(value) > 32 or not all(isinstance(tag, str) for tag in value):
         raise ValueError("tags is a list of at most 32 strings")
+    if any(len(tag) > 4 * 64 for tag in value):  # before NFC; no character is composed of more than four
+        raise ValueError("a tag has 1 to 64 characters")
     tags = tuple(dict.fromkeys(unicodedata.normalize("NFC", tag) for tag in value))
     if not all(1 <= len(tag) <= 64 and tag.strip() for tag in tags):
         raise ValueError("a tag has 1 to 64 characters")
     return tags
+
+
+def parse_tag(value: object) -> str:
+    """One tag, as it is compared with those of a memory."""
+    return parse_tags([value])[0]
 
 
 def _schema(**schema: Any) -> WithJsonSchema:
@@ -161,6 +169,7 @@ Tags = Annotated[
     BeforeValidator(parse_tags),
     _schema(type="array", items={"type": "string", "minLength": 1, "maxLength": 64}, maxItems=32),
 ]
+Tag = Annotated[str, BeforeValidator(parse_tag), _schema(type="string", minLength=1, maxLength=64)]
 SlotKey = Annotated[str, Field(pattern=r"^[a-z0-9_.-]{1,64}$")]
 MemoryId = Annotated[str, Field(pattern=r"^mem_[0-9a-hjkmnp-tv-z]{26}$")]
 RunId = Annotated[str, Field(pattern=r"^[A-Za-z0-9_.:-]{1,128}$")]

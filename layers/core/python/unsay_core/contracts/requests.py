@@ -19,6 +19,7 @@ from unsay_core.contracts.base import (
     ScopeField,
     Share,
     SlotKey,
+    Tag,
     Tags,
     Wire,
     page_size,
@@ -250,7 +251,7 @@ class ListQuery(PageQuery):
     order: Literal["asc", "desc"] = "desc"
     status: StatusField = Status.ACTIVE
     kind: KindField | None = None
-    tag: Annotated[str, Field(max_length=64)] | None = None
+    tag: Tag | None = None
     key: SlotKey | None = None
     trust: TrustField | None = None
     run_id: RunId | None = None

@@ -78,6 +78,7 @@ class MemoryOut(Answer):
     superseded_by: str | None
     derived_from: list[str]
     source: SourceOut
+    corroborations: list[SourceOut] = Field(default_factory=list)
     review: ReviewOut | None
     index: IndexOut
     schema_: int = Field(alias="schema")
@@ -313,7 +314,7 @@ class KeyOut(Answer):
     grants: list[GrantOut]
     created_at: datetime
     expires_at: datetime | None
-    secret: str
+    secret: str = Field(repr=False)
 
 
 class HealthOut(Answer):

@@ -23,6 +23,7 @@ class Event(StrEnum):
 
     REMEMBERED = "memory.remembered"
     INFERRED = "memory.inferred"
+    CORROBORATED = "memory.corroborated"
     EDITED = "memory.edited"
     CORRECTED = "memory.corrected"
     RETRACTED = "memory.retracted"

@@ -67,6 +67,7 @@ class Duplicate:
 
     digest: str
     memory_id: str
+    seq: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -340,4 +341,12 @@ class Delete:
     expect: Expectation = Anything()
 
 
-Change: TypeAlias = tuple[Put | Delete, ...]
+@dataclass(frozen=True, slots=True)
+class Check:
+    """Change nothing there; only expect."""
+
+    ref: Ref[Entry]
+    expect: Expectation
+
+
+Change: TypeAlias = tuple[Put | Delete | Check, ...]

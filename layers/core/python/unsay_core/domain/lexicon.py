@@ -11,7 +11,13 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-_WORD = re.compile(r"[^\W_]+")
+# What `\w` leaves out: the vowel signs and tone marks that tell Thai, Hindi or Tamil words apart.
+_MARKS = "".join(
+    chr(code)
+    for code in (*range(0x0300, 0x1E00), *range(0xA660, 0xAC00))
+    if unicodedata.category(chr(code))[0] == "M"
+)
+_WORD = re.compile(rf"[^\W_](?:[^\W_]|[{_MARKS}])*")
 # Scripts written without spaces: Thai, Lao, Myanmar, Khmer, kana, Han, and Hangul by syllable.
 _UNSPACED = re.compile(r"[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]+")
 _BEYOND_ACCENTS = 0x0530  # below: Latin, Greek and Cyrillic, where a mark is an accent and not a vowel

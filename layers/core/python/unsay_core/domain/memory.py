@@ -11,6 +11,7 @@ from typing import Any
 from unsay_core.domain.timeline import Interval
 
 SCHEMA = 1
+MOST_CORROBORATIONS = 20  # sources kept beside the first, the latest ones
 
 
 class Kind(StrEnum):
@@ -86,6 +87,17 @@ class Source:
     quote: str | None = None
     model: str | None = None
 
+    def adds_nothing_to(self, known: Source) -> bool:
+        """True if everything this source says is said by another already."""
+        same = (self.channel, self.actor, self.run_id) == (known.channel, known.actor, known.run_id)
+        return (
+            same and set(self.message_seqs) <= set(known.message_seqs) and self.quote in (None, known.quote)
+        )
+
+    def joined(self, other: Source) -> Source:
+        """The same run, with the messages of both."""
+        return replace(self, message_seqs=tuple(sorted({*self.message_seqs, *other.message_seqs})))
+
 
 @dataclass(frozen=True, slots=True)
 class Fact:
@@ -149,6 +161,7 @@ class Memory:
     note: str | None = None
     seq: int = 0
     earlier_values: tuple[str, ...] = ()
+    corroborations: tuple[Source, ...] = ()
     schema: int = SCHEMA
 
     def status_at(self, now: datetime) -> Status:
@@ -182,6 +195,16 @@ class Memory:
         return self.next_version(
             at, Status.SUPERSEDED, fact=fact, superseded_by=by.id, superseded_because=because
         )
+
+    def corroborated(self, source: Source) -> tuple[Source, ...]:
+        """Every source beside the first, once another has said the same; runs are joined by their id."""
+        for at, known in enumerate((self.source, *self.corroborations)):
+            if source.adds_nothing_to(known):
+                return self.corroborations
+            if at and source.run_id and source.run_id == known.run_id:
+                rest = self.corroborations[: at - 1] + self.corroborations[at:]
+                return (*rest, known.joined(source))
+        return (*self.corroborations, source)[-MOST_CORROBORATIONS:]
 
     def answers(self, *, now: datetime, valid_at: datetime | None, known_at: datetime | None) -> bool:
         """True if this version is an answer to what holds, or held, as we knew it.

@@ -1,21 +1,16 @@
 """The normal form under which a forgotten value is recognised when it comes back.
 
-Case, spacing, width, invisible characters and final punctuation do not slip by; values that differ
-beyond these stay different, in any script. A paraphrase is another value.
+Case, spacing, width, invisible characters, look-alikes of other scripts and final punctuation do not slip
+by; values that differ beyond these stay different, in any script. A paraphrase is another value.
 """
 
 from __future__ import annotations
 
 import unicodedata
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterable, Mapping
 
 from unsay_core.domain.characters import BRAILLE_BLANK, DEFAULT_IGNORABLE
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-# Part of every tombstone digest: a later normaliser looks its tombstones up beside the older ones'.
-NORMALISER = 1
+from unsay_core.domain.look_alikes import read_words, stand_ins
 
 # Sentence_Terminal of the Unicode character database, which Python's unicodedata lacks, as inclusive ranges.
 _SENTENCE_ENDS = (
@@ -72,7 +67,15 @@ _PLAIN_QUOTES = frozenset("\"'`")
 
 
 def normalise(value: str) -> str:
-    """The normal form of a value; idempotent, and empty only for what shows nothing.
+    """The normal form of a value; empty only for what shows nothing.
+
+    Words are read first, in the letters as they came: later they have lost their case.
+    """
+    return fold(read_words(_decomposed(value)))
+
+
+def fold(value: str) -> str:
+    """Everything of the normal form that does not look at words; idempotent.
 
     It is applied to its own output until nothing changes: folding, composing and dropping each give the
     others new work, and a second pass must not bring two values together that the first kept apart.
@@ -83,9 +86,12 @@ def normalise(value: str) -> str:
 
 
 def _once(value: str) -> str:
-    folded = unicodedata.normalize("NFKC", value.casefold().translate(_UNSEEN))
-    # A confusable skeleton (Unicode TR39) belongs here, before the punctuation.
-    return _without_final_punctuation(" ".join(folded.split()))
+    shown = stand_ins(_decomposed(value.casefold()))
+    return _without_final_punctuation(" ".join(unicodedata.normalize("NFKC", shown).split()))
+
+
+def _decomposed(value: str) -> str:
+    return unicodedata.normalize("NFKD", value.translate(_UNSEEN)).translate(_UNSEEN)
 
 
 def _without_final_punctuation(value: str) -> str:
@@ -116,3 +122,11 @@ def _closes(character: str) -> bool:
 
 def _only_punctuation(value: str) -> bool:
     return all(unicodedata.category(character)[0] in "PZ" for character in value)
+
+
+Normaliser = Callable[[str], str]
+
+# Every normaliser that ever wrote a tombstone, by version, which is part of the digest: a change to what
+# `normalise` answers comes as a new version beside the old function, which stays as it was.
+NORMALISERS: Mapping[int, Normaliser] = {1: normalise}
+NORMALISER = max(NORMALISERS)

@@ -8,14 +8,14 @@ from unsay_core.adapters.aws_errors import translated
 from unsay_core.adapters.dynamodb.items import Place, entry_of_item, ref_of_item
 from unsay_core.application.ports import Snapshot
 from unsay_core.domain.errors import UnavailableError
-from unsay_core.domain.ledger import Absent, Holds, Put
+from unsay_core.domain.ledger import Absent, Check, Delete, Holds, Put
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from mypy_boto3_dynamodb import DynamoDBClient
 
-    from unsay_core.domain.ledger import Area, Change, Delete, Entry, Expectation, Ref
+    from unsay_core.domain.ledger import Area, Change, Entry, Expectation, Ref
 
 READ_ROUNDS = 4  # of a batch of which DynamoDB served a part
 
@@ -83,11 +83,15 @@ class DynamoLedger:
             "ConsistentRead": True,
         }
 
-    def _action(self, part: Put | Delete) -> Any:
+    def _action(self, part: Put | Delete | Check) -> Any:
         target = {"TableName": self._place.table(part.ref.area), **_condition(part.expect)}
-        if isinstance(part, Put):
-            return {"Put": {"Item": self._place.item(part.entry), **target}}
-        return {"Delete": {"Key": self._place.key(part.ref), **target}}
+        match part:
+            case Put(entry):
+                return {"Put": {"Item": self._place.item(entry), **target}}
+            case Delete(ref):
+                return {"Delete": {"Key": self._place.key(ref), **target}}
+            case Check(ref):
+                return {"ConditionCheck": {"Key": self._place.key(ref), **target}}
 
 
 def _condition(expect: Expectation) -> dict[str, Any]:

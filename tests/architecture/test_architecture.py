@@ -1,0 +1,219 @@
+"""What the code may know and who may do what, read from the code itself."""
+
+from __future__ import annotations
+
+import ast
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+CORE = ROOT / "layers" / "core" / "python" / "unsay_core"
+FUNCTIONS = ROOT / "functions"
+DEPLOYED = sorted([*CORE.rglob("*.py"), *FUNCTIONS.rglob("*.py")])
+
+
+def name_of(path: Path) -> str:
+    return str(path.relative_to(CORE if path.is_relative_to(CORE) else ROOT))
+
+
+def trees(paths: list[Path]) -> Iterator[tuple[str, ast.Module]]:
+    for path in paths:
+        yield name_of(path), ast.parse(path.read_text())
+
+
+def strings(tree: ast.Module) -> Iterator[str]:
+    """String constants that are code: docstrings are not."""
+    prose = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in prose:
+            yield node.value
+
+
+def calls(tree: ast.Module) -> Iterator[ast.Call]:
+    return (node for node in ast.walk(tree) if isinstance(node, ast.Call))
+
+
+def called(call: ast.Call) -> str:
+    """The last name of what is called."""
+    function = call.func
+    return function.attr if isinstance(function, ast.Attribute) else getattr(function, "id", "")
+
+
+def test_the_deployed_code_is_there() -> None:
+    assert len(DEPLOYED) > 40
+    assert {name_of(path) for path in DEPLOYED} >= {"adapters/scoped_session.py", "functions/api/handler.py"}
+
+
+def test_the_arrows_point_inward() -> None:
+    done = subprocess.run(
+        [Path(sys.executable).with_name("lint-imports"), "--no-cache"],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout
+    assert "0 broken" in done.stdout
+
+
+@pytest.mark.parametrize("layer", ["domain", "application"])
+def test_the_inner_layers_import_no_third_party_code(layer: str) -> None:
+    """In a fresh interpreter that has only the standard library and the core."""
+    modules = [
+        f"unsay_core.{layer}.{path.stem}" for path in (CORE / layer).glob("*.py") if path.stem != "__init__"
+    ]
+    program = (
+        f"import sys; sys.path.insert(0, {str(CORE.parent)!r})\n"
+        + "\n".join(f"import {module}" for module in modules)
+        + "\nassert not {'boto3', 'botocore', 'pydantic'} & sys.modules.keys()\n"
+    )
+    done = subprocess.run([sys.executable, "-S", "-I", "-c", program], capture_output=True, check=False)
+    assert done.returncode == 0, done.stderr.decode()
+
+
+def test_one_module_alone_asks_sts_for_anything() -> None:
+    asking = {
+        name
+        for name, tree in trees(DEPLOYED)
+        if "sts" in strings(tree) or any(called(call).startswith("assume_role") for call in calls(tree))
+    }
+    assert asking == {"adapters/scoped_session.py"}
+
+
+def test_the_composition_roots_alone_make_clients_and_sessions() -> None:
+    making = {
+        name
+        for name, tree in trees(DEPLOYED)
+        if any(called(call) in ("client", "Session") for call in calls(tree))
+    }
+    assert making == {"adapters/scoped_session.py", "admin/cli.py", "bootstrap/aws.py"}
+
+
+WRITERS = {
+    "application/draft.py": {"Put", "Delete"},  # the one write path
+    "application/slots.py": set(),
+    "application/index_memories.py": {"Put", "Delete"},  # the index state, and what is owed
+}
+
+
+def test_the_draft_alone_states_changes_beside_the_index_state() -> None:
+    found = {
+        name: {called(call) for call in calls(tree)} & {"Put", "Delete"}
+        for name, tree in trees(DEPLOYED)
+        if not name.startswith("adapters/")
+    }
+    stating = {name: kinds for name, kinds in found.items() if kinds}
+    assert stating == {name: kinds for name, kinds in WRITERS.items() if kinds}
+
+
+def test_the_draft_alone_makes_audit_entries() -> None:
+    making = {
+        name for name, tree in trees(DEPLOYED) if any(called(call) == "AuditEntry" for call in calls(tree))
+    }
+    assert making == {"application/draft.py"}
+
+
+def test_remember_and_correct_alone_make_memories() -> None:
+    making = {name for name, tree in trees(DEPLOYED) if any(called(call) == "Memory" for call in calls(tree))}
+    assert making == {"application/remember.py", "application/correct.py"}
+
+
+def test_the_index_worker_writes_an_existing_memory_with_its_version_as_guard() -> None:
+    """The only write of a memory outside the draft flips its index state: it can bring nothing back."""
+    tree = ast.parse((CORE / "application" / "index_memories.py").read_text())
+    puts = [call for call in calls(tree) if called(call) == "Put"]
+    assert puts
+    for put in puts:
+        guard = put.args[1]
+        assert isinstance(guard, ast.Call)
+        assert called(guard) == "Holds"
+    assert not any(called(call) == "Absent" for call in calls(tree))
+
+
+def test_the_door_alone_opens_scopes() -> None:
+    """Use cases get an opened scope; none builds one, and no ledger is made elsewhere."""
+    for built in ("OpenScope", "DynamoLedger", "Place", "S3Documents"):
+        making = {
+            name for name, tree in trees(DEPLOYED) if any(called(call) == built for call in calls(tree))
+        }
+        assert making == {"bootstrap/aws.py"}, built
+
+
+def test_nothing_deployed_knows_where_it_runs() -> None:
+    knows = re.compile(
+        r"localhost|127\.0\.0\.1|ministack|moto\b|localstack|endpoint_url|local cloud|pytest", re.I
+    )
+    telling = {
+        name_of(path): match[0]
+        for path in DEPLOYED
+        if path != CORE / "__init__.py" and (match := knows.search(path.read_text()))
+    }
+    assert telling == {}
+    assert knows.search("http://localhost:4566")
+
+
+def test_time_ids_and_chance_are_arguments_within_the_core() -> None:
+    """Only the adapters look at a clock or draw lots; a test may stand still and repeat."""
+    drawn = re.compile(r"\bdatetime\.now\(|\butcnow\(|\btime\.(time|sleep|monotonic)\(|\brandom\.|\buuid4?\b")
+    inner = [
+        path for path in DEPLOYED if name_of(path).split("/")[0] in ("domain", "application", "functions")
+    ]
+    assert {name_of(path) for path in inner if drawn.search(path.read_text())} == set()
+    assert drawn.search((CORE / "adapters" / "world.py").read_text())
+
+
+def test_a_broad_except_says_why_on_its_line() -> None:
+    broad = re.compile(r"^\s*except( BaseException| Exception)?( as \w+)?:(.*)$", re.M)
+    found = [(name_of(path), match[3]) for path in DEPLOYED for match in broad.finditer(path.read_text())]
+    assert found
+    assert [name for name, reason in found if "- " not in reason] == []
+
+
+def test_no_table_is_scanned_and_no_statement_language_is_used() -> None:
+    forbidden = {"scan", "execute_statement", "batch_execute_statement", "execute_transaction"}
+    for name, tree in trees(DEPLOYED):
+        assert not forbidden & {called(call) for call in calls(tree)}, name
+        assert not {"scan", "query_paginator"} & set(strings(tree)), name
+
+
+HANDLERS = ("api", "authorizer", "project", "index")
+
+
+@pytest.mark.parametrize("function", HANDLERS)
+def test_the_handler_of_each_function_is_the_file_that_tests_import(
+    function: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from importlib import import_module
+
+    from unsay_core import settings
+
+    kind = getattr(settings, f"{function.capitalize()}Settings")
+    for variable in settings.variables(kind).values():
+        monkeypatch.setenv(variable, "value")
+    monkeypatch.setenv("AWS_DEFAULT_REGION", "eu-central-1")
+    module = import_module(f"functions.{function}.handler")
+    assert module.__file__ == str(FUNCTIONS / function / "handler.py")
+    assert callable(module.handler)
+
+
+def test_every_function_has_a_handler_and_no_other_code_is_deployed_as_one() -> None:
+    folders = {path.name for path in FUNCTIONS.iterdir() if path.is_dir() and path.name != "__pycache__"}
+    assert folders == set(HANDLERS)
+
+
+@pytest.mark.parametrize("function", HANDLERS)
+def test_a_missing_setting_fails_at_cold_start(function: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    from unsay_core import settings
+
+    kind = getattr(settings, f"{function.capitalize()}Settings")
+    names = list(settings.variables(kind).values())
+    whole = dict.fromkeys(names, "value")
+    assert kind.from_environment(whole)
+    for name in names:
+        with pytest.raises(settings.MissingSettingError, match=name):
+            kind.from_environment({**whole, name: ""})

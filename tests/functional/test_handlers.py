@@ -1,0 +1,200 @@
+"""The λs' own handlers, on events as AWS sends them."""
+
+from __future__ import annotations
+
+import copy
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from importlib import import_module
+from types import ModuleType, SimpleNamespace
+from typing import Any
+
+import pytest
+
+from tests.support.fakes import FakeService
+from tests.support.http import Caller, event, principal
+from unsay_core import settings
+from unsay_core.application.access import first_admin, store_key
+from unsay_core.application.ports import IndexTask
+from unsay_core.domain.ledger import Area
+
+CONTEXT = SimpleNamespace(
+    function_name="f",
+    memory_limit_in_mb=512,
+    invoked_function_arn="arn:aws:lambda:eu-central-1:123456789012:function:f",
+    aws_request_id="r",
+    get_remaining_time_in_millis=lambda: 30_000,
+)
+
+
+class Bus:
+    """See `EventBus`."""
+
+    def __init__(self) -> None:
+        self.events: list[tuple[str, Mapping[str, object]]] = []
+
+    def publish(self, events: Sequence[tuple[str, Mapping[str, object]]]) -> None:
+        self.events.extend(events)
+
+
+@pytest.fixture
+def handlers(service: FakeService, monkeypatch: pytest.MonkeyPatch) -> Iterator[dict[str, ModuleType]]:
+    """The deployed modules, with this service in place of the one from the environment."""
+    monkeypatch.setenv("AWS_DEFAULT_REGION", "eu-central-1")
+    found = {}
+    for name in ("authorizer", "project", "index"):
+        for variable in settings.variables(getattr(settings, f"{name.capitalize()}Settings")).values():
+            monkeypatch.setenv(variable, "https://example.invalid/value")
+        found[name] = import_module(f"functions.{name}.handler")
+        monkeypatch.setattr(found[name], "service", service)
+    service.bus = Bus()  # type: ignore[attr-defined]
+    yield found
+
+
+def stream_record(
+    scope_id: str, area: Area, sort: str, number: int = 1, kind: str = "INSERT"
+) -> dict[str, Any]:
+    record = event("stream_record")
+    record["eventName"] = kind
+    record["dynamodb"]["Keys"] = {"pk": {"S": f"{scope_id}#{area.value}"}, "sk": {"S": sort}}
+    record["dynamodb"]["SequenceNumber"] = str(number)
+    return record
+
+
+def queue_record(task: IndexTask, number: int = 1, attempt: int = 1) -> dict[str, Any]:
+    record = copy.deepcopy(event("queue_record"))
+    record["messageId"] = f"message-{number}"
+    record["body"] = json.dumps({"sid": task.scope_id, "id": task.memory_id, "seq": task.seq})
+    record["attributes"]["ApproximateReceiveCount"] = str(attempt)
+    return record
+
+
+def failures(answer: dict[str, Any]) -> list[str]:
+    return [failure["itemIdentifier"] for failure in answer["batchItemFailures"]]
+
+
+def test_a_change_goes_from_the_streams_to_document_queue_and_bus(
+    api: Caller, service: FakeService, handlers: dict[str, ModuleType]
+) -> None:
+    memory = api.remember("Alice lives in Lisbon.")
+    (scope_id,) = service.ledgers
+    records = [
+        stream_record(scope_id, Area.PENDING, memory["id"], 1),
+        stream_record(scope_id, Area.AUDIT, "000000000001", 2),
+        stream_record(scope_id, Area.HEAD, "HEAD", 3),
+        stream_record(scope_id, Area.MEMORY, memory["id"], 4),
+    ]
+    assert failures(handlers["project"].handler({"Records": records}, CONTEXT)) == []
+    assert service.documents[scope_id].exists(memory["id"])
+    assert service.queue.tasks == [IndexTask(scope_id, memory["id"], 1)]
+    assert [kind for kind, _ in service.bus.events] == ["memory.remembered"]  # type: ignore[attr-defined]
+    service.knowledge_base.at_once = True
+    assert (
+        failures(handlers["index"].handler({"Records": [queue_record(service.queue.tasks[0])]}, CONTEXT))
+        == []
+    )
+    assert api.get(memory["id"])["index"]["state"] == "indexed"
+
+
+def test_records_from_the_first_that_failed_on_come_again(
+    api: Caller, service: FakeService, handlers: dict[str, ModuleType]
+) -> None:
+    memories = [api.remember(f"Fact {number}.")["id"] for number in range(3)]
+    (scope_id,) = service.ledgers
+    records = [stream_record(scope_id, Area.PENDING, one, at) for at, one in enumerate(memories)]
+    records[1]["dynamodb"]["Keys"]["pk"]["S"] = f"{scope_id}#A"  # an audit entry without a number
+    assert failures(handlers["project"].handler({"Records": records}, CONTEXT)) == ["1"]
+    assert [task.memory_id for task in service.queue.tasks] == [memories[0]]
+
+
+def test_a_record_of_what_is_done_or_removed_does_nothing(
+    api: Caller, service: FakeService, handlers: dict[str, ModuleType]
+) -> None:
+    memory = api.remember("Alice lives in Lisbon.")
+    (scope_id,) = service.ledgers
+    service.knowledge_base.at_once = True
+    record = stream_record(scope_id, Area.PENDING, memory["id"])
+    handlers["project"].handler({"Records": [record]}, CONTEXT)
+    handlers["index"].handler({"Records": [queue_record(service.queue.tasks[0])]}, CONTEXT)
+    service.queue.tasks.clear()
+    for kind in ("MODIFY", "REMOVE"):
+        again = stream_record(scope_id, Area.PENDING, memory["id"], kind=kind)
+        assert failures(handlers["project"].handler({"Records": [again]}, CONTEXT)) == []
+    assert service.queue.tasks == []
+    assert service.documents[scope_id].exists(memory["id"])
+
+
+def test_messages_that_are_not_done_come_again_and_the_others_do_not(
+    api: Caller, service: FakeService, handlers: dict[str, ModuleType]
+) -> None:
+    kept, gone = api.remember("Alice lives in Lisbon."), api.remember("Alice has a dog.")
+    (scope_id,) = service.ledgers
+    service.knowledge_base.at_once = True
+    tasks = [IndexTask(scope_id, kept["id"], 1), IndexTask(scope_id, gone["id"], 2)]
+    handlers["index"].handler({"Records": [queue_record(task, at) for at, task in enumerate(tasks)]}, CONTEXT)
+    service.knowledge_base.drops_deletes = True
+    api.forget(gone["id"])
+    records = [queue_record(tasks[0], 1), queue_record(IndexTask(scope_id, gone["id"], 3), 2)]
+    assert failures(handlers["index"].handler({"Records": records}, CONTEXT)) == ["message-2"]
+
+
+def test_the_trouble_of_one_scope_does_not_hold_up_another(
+    api: Caller, service: FakeService, handlers: dict[str, ModuleType]
+) -> None:
+    one, other = api.remember("Alice's.", "acme/alice"), api.remember("Bob's.", "acme/bob")
+    alice, bob = service.ledgers
+    service.knowledge_base.at_once = True
+    ledger = service.ledgers[alice]
+
+    def broken(*_: Any, **__: Any) -> Any:
+        raise RuntimeError("this scope is in trouble")
+
+    ledger.read = broken  # type: ignore[method-assign]
+    records = [
+        queue_record(IndexTask(alice, one["id"], 1), 1),
+        queue_record(IndexTask(bob, other["id"], 1), 2),
+    ]
+    assert failures(handlers["index"].handler({"Records": records}, CONTEXT)) == ["message-1"]
+    assert (bob, other["id"]) in service.knowledge_base.documents
+
+
+def authorize(handlers: dict[str, ModuleType], authorization: str | None) -> dict[str, Any]:
+    request = event("authorizer_request")
+    if authorization is None:
+        del request["headers"]["authorization"]
+    else:
+        request["headers"]["authorization"] = authorization
+    answer: dict[str, Any] = handlers["authorizer"].handler(request, CONTEXT)
+    return answer
+
+
+def test_the_authorizer_says_whose_key_it_is(service: FakeService, handlers: dict[str, ModuleType]) -> None:
+    made = store_key(first_admin(), "bootstrap", service.keys, service.keyring, service.world)
+    for scheme in ("Bearer", "bearer", "BEARER"):
+        answer = authorize(handlers, f"{scheme} {made.secret}")
+        assert answer["isAuthorized"] is True
+        assert json.loads(answer["context"]["principal"]) == made.key.principal.to_json()
+
+
+@pytest.mark.parametrize(
+    "authorization",
+    [None, "", "Bearer", "Bearer ", "Basic {}", "{}", "Bearer x{}", "Bearer {}x", "Bearer {} {}"],
+)
+def test_whoever_is_not_known_is_denied_without_a_word(
+    service: FakeService, handlers: dict[str, ModuleType], authorization: str | None
+) -> None:
+    made = store_key(first_admin(), "bootstrap", service.keys, service.keyring, service.world)
+    given = authorization and authorization.replace("{}", made.secret)
+    assert authorize(handlers, given) == {"isAuthorized": False}
+
+
+def test_a_request_through_authorizer_and_api_acts_as_that_key(
+    service: FakeService, handlers: dict[str, ModuleType]
+) -> None:
+    from unsay_core.domain.scope import Principal
+
+    made = store_key(first_admin(), "bootstrap", service.keys, service.keyring, service.world)
+    answer = authorize(handlers, f"Bearer {made.secret}")
+    found = Principal.from_json(json.loads(answer["context"]["principal"]))
+    assert found == made.key.principal != principal()
+    assert Caller(service, found).remember("x")["source"]["actor"] == made.key.id

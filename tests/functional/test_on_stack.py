@@ -1,0 +1,132 @@
+"""Every write of every area through the deployed stack: what a role may not do shows here alone."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import httpx
+import pytest
+
+from tests.support.stack import Stack, eventually
+
+pytestmark = pytest.mark.stack
+
+LISBON, PORTO, FARO = "Alice lives in Lisbon.", "Alice lives in Porto.", "Alice lives in Faro."
+
+
+@pytest.fixture
+def client(stack: Stack) -> Iterator[httpx.Client]:
+    with stack.client() as found:
+        yield found
+
+
+def remember(client: httpx.Client, scope: str, content: str = LISBON, **fields: Any) -> httpx.Response:
+    headers = fields.pop("headers", {})
+    return client.post("/v1/memories", json={"scope": scope, "content": content, **fields}, headers=headers)
+
+
+def correct(
+    client: httpx.Client, scope: str, memory: Any, content: str, because: str, **fields: Any
+) -> httpx.Response:
+    return client.post(
+        f"/v1/memories/{memory['id']}/correct",
+        params={"scope": scope},
+        json={"content": content, "because": because, **fields},
+        headers={"If-Match": f'"{memory["version"]}"'},
+    )
+
+
+def forget(client: httpx.Client, scope: str, memory: Any, **parameters: str) -> httpx.Response:
+    return client.delete(
+        f"/v1/memories/{memory['id']}", params={"scope": scope, "reason": "test", **parameters}
+    )
+
+
+def verify(client: httpx.Client, scope: str) -> Any:
+    return client.get("/v1/audit/verify", params={"scope": scope}).json()
+
+
+def test_a_memory_takes_leaves_and_gives_up_a_slot(client: httpx.Client) -> None:
+    scope = "roles/slots"
+    first = remember(client, scope, key="home").json()
+    second = remember(client, scope, PORTO, key="home")
+    assert (second.status_code, second.json()["supersedes"]) == (201, [first["id"]])
+    third = correct(client, scope, second.json(), FARO, "changed", key=None)
+    assert (third.status_code, third.json()["key"]) == (201, None)
+    fourth = correct(client, scope, third.json(), "Alice lives in Braga.", "wrong", key="home")
+    assert fourth.status_code == 201
+    erasure = forget(client, scope, fourth.json())
+    assert (erasure.status_code, erasure.json()["erased"]) == (202, 4)
+    assert verify(client, scope)["ok"] is True
+
+
+def test_a_restated_fact_and_a_repeated_request_are_one_write_each(client: httpx.Client) -> None:
+    scope, key = "roles/restated", {"Idempotency-Key": "k"}
+    first = remember(client, scope, headers=key)
+    again = remember(client, scope, headers=key)
+    assert (again.status_code, again.json()["id"]) == (201, first.json()["id"])
+    assert again.headers["Idempotency-Replayed"] == "true"
+    restated = correct(client, scope, first.json(), LISBON, "wrong", tags=["a"])
+    assert restated.status_code == 201
+    assert remember(client, scope).json()["id"] == restated.json()["id"]
+
+
+def test_refusals_are_audited_under_the_writers_role(client: httpx.Client) -> None:
+    scope = "roles/refused"
+    assert remember(client, scope, "the key is AKIAIOSFODNN7EXAMPLE").status_code == 422
+    memory = remember(client, scope).json()
+    assert forget(client, scope, memory).status_code == 202
+    assert remember(client, scope).status_code == 409
+    assert verify(client, scope)["length"] == 4
+
+
+def test_a_long_chain_is_forgotten_in_several_transactions_to_the_last_receipt(client: httpx.Client) -> None:
+    scope = "roles/chain"
+    current = remember(client, scope, "room 0").json()
+    for number in range(1, 21):
+        answer = correct(client, scope, current, f"room {number}", "changed")
+        assert answer.status_code == 201
+        current = answer.json()
+    erasure = forget(client, scope, current).json()
+    assert erasure["erased"] == 21
+
+    def receipt() -> Any:
+        return client.get(f"/v1/erasures/{erasure['id']}", params={"scope": scope}).json()
+
+    eventually(lambda: receipt()["state"] == "complete", within=60)
+    assert {store["state"] for store in receipt()["stores"][:3]} == {"absent"}
+
+
+def test_of_twenty_identical_requests_at_once_one_makes_the_memory(client: httpx.Client) -> None:
+    scope, key = "roles/twenty", {"Idempotency-Key": "k"}
+    with ThreadPoolExecutor(20) as pool:
+        answers = list(pool.map(lambda _: remember(client, scope, headers=key), range(20)))
+    done = [answer for answer in answers if answer.status_code == 201]
+    assert {answer.status_code for answer in answers} <= {201, 503}
+    assert done
+    assert len({answer.json()["id"] for answer in done}) == 1
+    assert verify(client, scope)["length"] == 1
+
+
+def test_of_twenty_corrections_at_once_one_wins(client: httpx.Client) -> None:
+    scope = "roles/race"
+    old = remember(client, scope).json()
+    with ThreadPoolExecutor(20) as pool:
+        answers = list(pool.map(lambda n: correct(client, scope, old, f"house {n}", "changed"), range(20)))
+    statuses = [answer.status_code for answer in answers]
+    assert statuses.count(201) == 1
+    assert set(statuses) <= {201, 412, 503}
+    assert verify(client, scope) == {**verify(client, scope), "ok": True, "length": 2}
+
+
+def test_thirty_writers_of_one_scope_lose_nothing_and_fork_nothing(client: httpx.Client) -> None:
+    scope = "roles/busy"
+    with ThreadPoolExecutor(30) as pool:
+        answers = list(pool.map(lambda n: remember(client, scope, f"Fact {n}.").status_code, range(30)))
+    assert set(answers) <= {201, 503}
+    found = verify(client, scope)
+    assert (found["ok"], found["length"]) == (True, answers.count(201))
+    listed = client.get("/v1/memories", params={"scope": scope, "limit": 100}).json()["items"]
+    assert len(listed) == answers.count(201) > 0
