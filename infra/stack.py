@@ -92,11 +92,11 @@ class UnsayStack(Stack):
             "ledger_table": self.tables.ledger.table_name,
             "record_table": self.tables.record.table_name,
             "documents_bucket": self.documents.bucket.bucket_name,
+            "index_queue_url": self.projection.index_queue.queue_url,
             "projector_role_arn": self.scope_roles.arn("Projector"),
         }
         project.configure(
             ProjectSettings,
-            index_queue_url=self.projection.index_queue.queue_url,
             event_bus_name=self.projection.bus.event_bus_name,
             **shared,
         )

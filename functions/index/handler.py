@@ -20,13 +20,25 @@ Messages: TypeAlias = "dict[str, tuple[IndexTask, str]]"
 service = IndexService(IndexSettings.from_environment())
 
 
+LONGEST_PAUSE = 60  # seconds between two tries of one message; the queue allows a hundred tries
+
+
 @logger.inject_lambda_context
 def handler(event: dict[str, Any], _context: LambdaContext) -> dict[str, Any]:
-    """Handle a batch of messages; those that are not done yet become visible again later."""
+    """Handle a batch of messages; those that are not done yet come back, at first soon, later seldom."""
     scopes, waiting = _by_scope(event["Records"])
     for scope_id, messages in scopes.items():
         waiting.extend(_index(scope_id, messages))
+    service.queue.postpone(
+        {r["receiptHandle"]: _pause(r["attributes"]) for r in event["Records"] if r["messageId"] in waiting}
+    )
     return {"batchItemFailures": [{"itemIdentifier": message_id} for message_id in waiting]}
+
+
+def _pause(attributes: dict[str, str]) -> int:
+    """Seconds until the next try: doubling, because a knowledge base that is late may be so for long."""
+    doubled = 1 << min(int(attributes["ApproximateReceiveCount"]), 6)
+    return min(LONGEST_PAUSE, doubled)
 
 
 def _by_scope(records: list[dict[str, Any]]) -> tuple[dict[str, Messages], list[str]]:

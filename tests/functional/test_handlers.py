@@ -198,3 +198,31 @@ def test_a_request_through_authorizer_and_api_acts_as_that_key(
     found = Principal.from_json(json.loads(answer["context"]["principal"]))
     assert found == made.key.principal != principal()
     assert Caller(service, found).remember("x")["source"]["actor"] == made.key.id
+
+
+def test_a_message_that_is_not_done_comes_back_soon_and_then_seldom(
+    api: Caller, service: FakeService, handlers: dict[str, ModuleType]
+) -> None:
+    memory = api.remember("Alice lives in Lisbon.")
+    (scope_id,) = service.ledgers
+    for attempt, pause in ((1, 2), (3, 8), (90, 60)):
+        record = queue_record(IndexTask(scope_id, memory["id"], 1), attempt=attempt)
+        answer = handlers["index"].handler({"Records": [record]}, CONTEXT)
+        assert [failed["itemIdentifier"] for failed in answer["batchItemFailures"]] == [record["messageId"]]
+        assert service.queue.postponed == {record["receiptHandle"]: pause}
+
+
+def test_a_message_that_names_no_work_holds_up_no_other(
+    api: Caller, service: FakeService, handlers: dict[str, ModuleType]
+) -> None:
+    memory = api.remember("Alice lives in Lisbon.")
+    (scope_id,) = service.ledgers
+    good, bad = (
+        queue_record(IndexTask(scope_id, memory["id"], 1), number=1),
+        queue_record(IndexTask(scope_id, memory["id"], 1), number=2),
+    )
+    bad["body"] = "not JSON"
+    service.knowledge_base.at_once = True
+    answer = handlers["index"].handler({"Records": [bad, good]}, CONTEXT)
+    assert [failed["itemIdentifier"] for failed in answer["batchItemFailures"]] == [bad["messageId"]]
+    assert service.ledgers[scope_id].page(Area.PENDING, limit=9) == []

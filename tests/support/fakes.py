@@ -14,7 +14,7 @@ from unsay_core.domain.keys import Keyring
 from unsay_core.domain.ledger import Area
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from unsay_core.application.access import ApiKey
     from unsay_core.application.ports import IndexTask
@@ -81,9 +81,13 @@ class MemoryIndexQueue:
 
     def __init__(self) -> None:
         self.tasks: list[IndexTask] = []
+        self.postponed: dict[str, int] = {}
 
     def send(self, tasks: Sequence[IndexTask]) -> None:
         self.tasks.extend(task for task in tasks if task not in self.tasks)
+
+    def postpone(self, receipts: Mapping[str, int]) -> None:
+        self.postponed |= receipts
 
 
 class FakeService:

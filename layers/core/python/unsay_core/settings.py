@@ -84,4 +84,5 @@ class IndexSettings(Settings):
     documents_bucket: str
     knowledge_base_id: str
     data_source_id: str
+    index_queue_url: str
     projector_role_arn: str

@@ -35,6 +35,25 @@ class SqsIndexQueue:
                 raise RuntimeError("the index queue refused a message")
 
 
+class SqsPostponer:
+    """Lets messages that are not done yet come back sooner than the queue's own time-out."""
+
+    def __init__(self, client: SQSClient, url: str) -> None:
+        self._client = client
+        self._url = url
+
+    def postpone(self, receipts: Mapping[str, int]) -> None:
+        """Let each message, by its receipt handle, come back after so many seconds."""
+        handles = list(receipts)
+        for at in range(0, len(handles), MOST):
+            entries: Any = [
+                {"Id": str(number), "ReceiptHandle": handle, "VisibilityTimeout": receipts[handle]}
+                for number, handle in enumerate(handles[at : at + MOST])
+            ]
+            with translated("the index queue"):
+                self._client.change_message_visibility_batch(QueueUrl=self._url, Entries=entries)
+
+
 def _message(number: int, task: IndexTask) -> dict[str, str]:
     return {
         "Id": str(number),

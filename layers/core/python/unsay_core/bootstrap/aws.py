@@ -13,7 +13,7 @@ from unsay_core.adapters.bedrock.search import KnowledgeBaseSearch
 from unsay_core.adapters.dynamodb.access import DynamoKeys, DynamoRegistry
 from unsay_core.adapters.dynamodb.items import Place
 from unsay_core.adapters.dynamodb.ledger import DynamoLedger
-from unsay_core.adapters.messaging import EventBridgeBus, SqsIndexQueue
+from unsay_core.adapters.messaging import EventBridgeBus, SqsIndexQueue, SqsPostponer
 from unsay_core.adapters.s3.documents import S3Documents
 from unsay_core.adapters.scoped_session import QUICK, ScopedClients, ScopedSessions
 from unsay_core.adapters.world import real_world
@@ -173,6 +173,7 @@ class IndexService(_Workshop):
     def __init__(self, settings: IndexSettings, **given: Any) -> None:
         super().__init__(settings, **given)
         self._settings = settings
+        self.queue = SqsPostponer(self.session.client("sqs", config=QUICK), settings.index_queue_url)
 
     def index_scope(self, scope_id: str) -> IndexScope:
         """One scope with its part of the knowledge base."""
