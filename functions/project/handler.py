@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from functions.entrypoint import log_fault, logger
+from unsay_core.application.ports import UnreadableError
 from unsay_core.application.project import domain_event, project_memory
 from unsay_core.bootstrap.aws import ProjectService
 from unsay_core.domain.ledger import Area
@@ -27,6 +28,8 @@ def handler(event: dict[str, Any], _context: LambdaContext) -> dict[str, Any]:
         keys = record["dynamodb"]["Keys"]
         try:
             _project(keys["pk"]["S"], keys["sk"]["S"])
+        except UnreadableError as fault:  # trying again would hold up every scope of the shard
+            log_fault("a record names an entry that cannot be read", fault)
         except Exception as fault:  # noqa: BLE001 - whatever it is, the record has to come again
             log_fault("a record could not be projected", fault)
             failed = record["dynamodb"]["SequenceNumber"]

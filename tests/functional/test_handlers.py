@@ -15,7 +15,7 @@ from tests.support.fakes import FakeService
 from tests.support.http import Caller, event, principal
 from unsay_core import settings
 from unsay_core.application.access import first_admin, store_key
-from unsay_core.application.ports import IndexTask
+from unsay_core.application.ports import IndexTask, UnreadableError
 from unsay_core.domain.ledger import Area
 
 CONTEXT = SimpleNamespace(
@@ -226,3 +226,26 @@ def test_a_message_that_names_no_work_holds_up_no_other(
     answer = handlers["index"].handler({"Records": [bad, good]}, CONTEXT)
     assert [failed["itemIdentifier"] for failed in answer["batchItemFailures"]] == [bad["messageId"]]
     assert service.ledgers[scope_id].page(Area.PENDING, limit=9) == []
+
+
+def test_an_entry_that_cannot_be_read_holds_up_no_other(
+    api: Caller, service: FakeService, handlers: dict[str, ModuleType]
+) -> None:
+    memory = api.remember("Alice lives in Lisbon.")
+    (scope_id,) = service.ledgers
+    ledger, read = service.ledgers[scope_id], service.ledgers[scope_id].read
+
+    def reading(refs: Sequence[Any]) -> Any:
+        for ref in refs:
+            if ref.id == "bent":
+                raise UnreadableError(ref)
+        return read(refs)
+
+    ledger.read = reading  # type: ignore[method-assign]
+    records = [
+        stream_record(scope_id, Area.PENDING, "bent", number=1),
+        stream_record(scope_id, Area.PENDING, memory["id"], number=2),
+    ]
+    answer = handlers["project"].handler({"Records": records}, CONTEXT)
+    assert failures(answer) == []
+    assert [task.memory_id for task in service.queue.tasks] == [memory["id"]]

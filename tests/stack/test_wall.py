@@ -128,8 +128,8 @@ def test_an_opened_scope_reads_its_own_and_is_denied_its_neighbour(stack: Stack,
 def test_one_foreign_item_denies_the_whole_transaction(stack: Stack, opened, neighbours, role):
     (own, _), (other, other_id) = neighbours
     dynamodb, ledger = opened("dynamodb", role), stack.outputs["LedgerTable"]
-    mine = {"Put": {"TableName": ledger, "Item": key(own, "P", f"probe-{role}")}}
-    theirs = {"Put": {"TableName": ledger, "Item": key(other, "P", "probe")}}
+    mine = {"Put": {"TableName": ledger, "Item": key(own, "I", f"probe-{role}")}}
+    theirs = {"Put": {"TableName": ledger, "Item": key(other, "I", "probe")}}
     gone = {"Delete": {"TableName": ledger, "Key": key(other, "P", other_id)}}
     dynamodb.transact_write_items(TransactItems=[mine])
     for foreign in (theirs, gone):
