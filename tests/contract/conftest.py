@@ -23,10 +23,12 @@ from unsay_core.adapters.dynamodb.ledger import DynamoLedger
 from unsay_core.adapters.memory_ledger import MemoryLedger
 from unsay_core.adapters.messaging import SqsIndexQueue, task_of_message
 from unsay_core.adapters.s3.documents import S3Documents
+from unsay_core.adapters.sqlite import LedgerFile, SqliteLedger
 from unsay_core.domain.keys import Keyring
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
+    from pathlib import Path
 
     from tests.support.stack import Stack
     from unsay_core.application.access import Keys
@@ -109,12 +111,23 @@ def _role_of_all_roles(stack: Stack) -> str:
     return f"arn:aws:iam::000000000000:role/{name}"
 
 
-@pytest.fixture(params=["memory", "moto", ON_STACK])
+@pytest.fixture
+def ledger_file(tmp_path: Path) -> Iterator[LedgerFile]:
+    """A SQLite file that holds nothing yet."""
+    file = LedgerFile(tmp_path / "ledger.sqlite")
+    yield file
+    file.close()
+
+
+@pytest.fixture(params=["memory", "sqlite", "moto", ON_STACK])
 def new_ledger(request: pytest.FixtureRequest) -> Callable[[], Ledger]:
     """Makes ledgers of scopes that hold nothing yet."""
     match request.param:
         case "memory":
             return MemoryLedger
+        case "sqlite":
+            file = request.getfixturevalue("ledger_file")
+            return lambda: SqliteLedger(file, new_scope_id())
         case "moto":
             client = OneAtATime(request.getfixturevalue("moto_session").client("dynamodb"))
             return lambda: DynamoLedger(client, Place(new_scope_id(), "ledger", "record"))

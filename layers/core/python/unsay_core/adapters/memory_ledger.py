@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from typing import TYPE_CHECKING, Any
 
+from unsay_core.adapters.change_form import require_form
 from unsay_core.application.ports import ConflictError, Snapshot
 from unsay_core.domain.ledger import Absent, Area, Check, Delete, Entry, Expectation, Holds, Put, Ref, ref_of
 
@@ -12,8 +13,6 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from unsay_core.domain.ledger import Change
-
-MOST_PARTS = 100  # of one transaction of DynamoDB
 
 
 class MemoryLedger:
@@ -39,7 +38,7 @@ class MemoryLedger:
 
     def commit(self, change: Change) -> None:
         """See `Ledger.commit`."""
-        _check_form(change)
+        require_form(change)
         with self._lock:
             for part in change:
                 self._check(part.ref, part.expect)
@@ -60,11 +59,3 @@ class MemoryLedger:
                 self._entries[ref_of(entry)] = entry
             case Delete(ref):
                 self._entries.pop(ref, None)
-
-
-def _check_form(change: Change) -> None:
-    """What no store takes, whatever it holds: a model that took it would hide a fault until production."""
-    if len(change) > MOST_PARTS:
-        raise ValueError(f"a change has at most {MOST_PARTS} parts")
-    if len({part.ref for part in change}) < len(change):
-        raise ValueError("a change cannot include multiple operations on one item")

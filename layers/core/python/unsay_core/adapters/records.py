@@ -13,18 +13,50 @@ from enum import Enum
 from functools import cache
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
-from pydantic import TypeAdapter
+from pydantic import TypeAdapter, ValidationError
 
+from unsay_core.application.ports import UnreadableError
 from unsay_core.contracts import exact_json
+from unsay_core.domain.audit import AuditEntry
+from unsay_core.domain.errors import InvalidRequestError
+from unsay_core.domain.ledger import (
+    Area,
+    Duplicate,
+    Erasure,
+    Head,
+    Outcome,
+    Pending,
+    Reviewable,
+    Slot,
+    Tombstone,
+    Version,
+)
+from unsay_core.domain.memory import Memory
 from unsay_core.domain.timeline import rfc3339
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from unsay_core.domain.ledger import Entry, Ref
+
 T = TypeVar("T")
 
 MAX_DEPTH = 64  # of a caller's JSON; the wire allows less
 JSON_FIELDS = frozenset({"data", "metadata", "selector"})
+
+_TYPES: dict[Area, type[Entry]] = {
+    Area.HEAD: Head,
+    Area.MEMORY: Memory,
+    Area.VERSION: Version,
+    Area.DUPLICATE: Duplicate,
+    Area.SLOT: Slot,
+    Area.PENDING: Pending,
+    Area.OUTCOME: Outcome,
+    Area.ERASURE: Erasure,
+    Area.REVIEW: Reviewable,
+    Area.TOMBSTONE: Tombstone,
+    Area.AUDIT: AuditEntry,
+}
 
 
 def to_record(entry: Any) -> dict[str, Any]:
@@ -37,6 +69,14 @@ def from_record(entry_type: type[T], record: Mapping[str, Any]) -> T:
     """The entry a record was made from."""
     entry: T = _adapter(cast("Any", entry_type)).validate_python(_parsed(record))
     return entry
+
+
+def entry_of_record(ref: Ref[Any], record: Mapping[str, Any]) -> Entry:
+    """The entry that lies at a place; raises `UnreadableError`, which does not quote its text."""
+    try:
+        return from_record(_TYPES[ref.area], record)
+    except (ValidationError, InvalidRequestError):
+        raise UnreadableError(ref) from None
 
 
 def _plain(name: str, value: Any) -> Any:

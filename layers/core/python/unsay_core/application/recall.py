@@ -16,8 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from datetime import datetime
 
-    from unsay_core.application.look_up import as_known
-from unsay_core.application.ports import Hit, OpenScope, Snapshot, World
+    from unsay_core.application.ports import Hit, OpenScope, Snapshot, World
 
 HYDRATED = 99  # memories loaded in one read of 100, beside the head
 BACKLOG = 200  # pending memories looked at

@@ -5,27 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from pydantic import ValidationError
-
-from unsay_core.adapters.records import from_record, to_record
-from unsay_core.application.ports import UnreadableError
-from unsay_core.domain.audit import AuditEntry
-from unsay_core.domain.errors import InvalidRequestError
-from unsay_core.domain.ledger import (
-    Area,
-    Duplicate,
-    Erasure,
-    Head,
-    Outcome,
-    Pending,
-    Ref,
-    Reviewable,
-    Slot,
-    Tombstone,
-    Version,
-    ref_of,
-)
-from unsay_core.domain.memory import Memory
+from unsay_core.adapters.records import entry_of_record, to_record
+from unsay_core.domain.ledger import Area, Ref, ref_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -33,20 +14,6 @@ if TYPE_CHECKING:
     from unsay_core.domain.ledger import Entry
 
 IN_RECORD = frozenset({Area.TOMBSTONE, Area.AUDIT})  # append-only, in a table of their own
-
-_TYPES: dict[Area, type[Entry]] = {
-    Area.HEAD: Head,
-    Area.MEMORY: Memory,
-    Area.VERSION: Version,
-    Area.DUPLICATE: Duplicate,
-    Area.SLOT: Slot,
-    Area.PENDING: Pending,
-    Area.OUTCOME: Outcome,
-    Area.ERASURE: Erasure,
-    Area.REVIEW: Reviewable,
-    Area.TOMBSTONE: Tombstone,
-    Area.AUDIT: AuditEntry,
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,12 +47,8 @@ def ref_of_item(item: Mapping[str, Any]) -> Ref[Entry]:
 
 
 def entry_of_item(item: Mapping[str, Any]) -> Entry:
-    """The entry an item holds; raises `UnreadableError`, without the text that a parser would quote."""
-    ref = ref_of_item(item)
-    try:
-        return from_record(_TYPES[ref.area], from_attributes(item))
-    except (ValidationError, InvalidRequestError):
-        raise UnreadableError(ref) from None
+    """The entry an item holds; raises `UnreadableError`."""
+    return entry_of_record(ref_of_item(item), from_attributes(item))
 
 
 def to_attributes(record: Mapping[str, Any]) -> dict[str, Any]:

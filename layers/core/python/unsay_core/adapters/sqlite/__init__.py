@@ -1,0 +1,6 @@
+"""The ledger of many scopes in one SQLite file, on the standard library alone."""
+
+from unsay_core.adapters.sqlite.file import LedgerFile
+from unsay_core.adapters.sqlite.ledger import SqliteLedger
+
+__all__ = ["LedgerFile", "SqliteLedger"]

@@ -1,0 +1,66 @@
+"""The tables of a ledger file, and how an older file becomes a current one."""
+
+from __future__ import annotations
+
+import sqlite3
+
+APPLICATION_ID = 0x556E5361  # "UnSa": what tells our file from any other SQLite file
+
+# Step n takes a file from version n to n + 1. A released step is never edited; a change is a new step.
+MIGRATIONS: tuple[tuple[str, ...], ...] = (
+    (
+        """
+        CREATE TABLE entry (
+            scope TEXT NOT NULL,
+            area TEXT NOT NULL,
+            id TEXT NOT NULL,
+            record TEXT NOT NULL,
+            PRIMARY KEY (scope, area, id)
+        ) WITHOUT ROWID
+        """,
+    ),
+)
+
+
+class ForeignFileError(Exception):
+    """Not a ledger of ours, or one that a newer release has written."""
+
+
+def migrate(connection: sqlite3.Connection) -> None:
+    """Bring a file to the current version, whoever else is opening it.
+
+    Raises `ForeignFileError` and leaves the file as it is.
+    """
+    if _version(connection) == len(MIGRATIONS):
+        return
+    connection.execute("BEGIN IMMEDIATE")
+    try:
+        _climb(connection)
+        connection.execute("COMMIT")
+    finally:
+        if connection.in_transaction:
+            connection.execute("ROLLBACK")
+
+
+def _climb(connection: sqlite3.Connection) -> None:
+    version = _version(connection)
+    if version > len(MIGRATIONS):
+        raise ForeignFileError(f"a newer release has written this ledger: version {version}")
+    for step in MIGRATIONS[version:]:
+        for statement in step:
+            connection.execute(statement)
+    connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
+    connection.execute(f"PRAGMA user_version = {len(MIGRATIONS)}")
+
+
+def _version(connection: sqlite3.Connection) -> int:
+    application_id = _pragma(connection, "application_id")
+    tables = connection.execute("SELECT count(*) FROM sqlite_schema").fetchone()[0]
+    if application_id != APPLICATION_ID and (application_id or tables):
+        raise ForeignFileError("this SQLite file is not a ledger")
+    return _pragma(connection, "user_version")
+
+
+def _pragma(connection: sqlite3.Connection, name: str) -> int:
+    value: int = connection.execute(f"PRAGMA {name}").fetchone()[0]
+    return value
