@@ -117,12 +117,11 @@ class Caller:
         headers = fields.pop("headers", {})
         return self.send("POST", "/v1/memories", {"scope": scope, "content": content, **fields}, **headers)
 
-    def get(self, memory_id: str, scope: str = "acme/alice") -> Answer:
-        return self.send("GET", f"/v1/memories/{memory_id}", query=f"scope={quoted(scope)}")
+    def get(self, memory_id: str, scope: str = "acme/alice", **parameters: Any) -> Answer:
+        return self.send("GET", f"/v1/memories/{memory_id}", query=_query(scope, parameters))
 
     def list(self, scope: str = "acme/alice", **parameters: Any) -> Answer:
-        pairs = [f"scope={quoted(scope)}", *(f"{name}={quoted(value)}" for name, value in parameters.items())]
-        return self.send("GET", "/v1/memories", query="&".join(pairs))
+        return self.send("GET", "/v1/memories", query=_query(scope, parameters))
 
     def correct(
         self,
@@ -135,15 +134,10 @@ class Caller:
         headers: dict[str, str] | None = None,
         **fields: Any,
     ) -> Answer:
-        given = {"if_match": f'"{version}"'} if version is not None else {}
-        return self.send(
-            "POST",
-            f"/v1/memories/{memory_id}/correct",
-            {"content": content, "because": because, **fields},
-            query=f"scope={quoted(scope)}",
-            **given,
-            **(headers or {}),
-        )
+        body = {"content": content, "because": because, **fields}
+        query = f"scope={quoted(scope)}"
+        given = _if_match(version) | (headers or {})
+        return self.send("POST", f"/v1/memories/{memory_id}/correct", body, query=query, **given)
 
     def forget(
         self, memory_id: str, reason: str = "user_request", scope: str = "acme/alice", **parameters: str
@@ -158,6 +152,67 @@ class Caller:
     ) -> Answer:
         where = {"scopes": scope} if isinstance(scope, list) else {"scope": scope}
         return self.send("POST", "/v1/recall", {**where, "query": query, **fields})
+
+    def batch(self, items: list[Any], scope: str = "acme/alice", **headers: str) -> Answer:
+        return self.send("POST", "/v1/memories/batch", {"scope": scope, "items": items}, **headers)
+
+    def edit(
+        self, memory_id: str, *, version: int | str | None = 1, scope: str = "acme/alice", **fields: Any
+    ) -> Answer:
+        """`PATCH /v1/memories/{id}`; `version` is what `If-Match` says, None sends none."""
+        return self.send(
+            "PATCH",
+            f"/v1/memories/{memory_id}",
+            fields,
+            query=f"scope={quoted(scope)}",
+            **_if_match(version),
+        )
+
+    def retract(self, memory_id: str, reason: str = "incorrect", **given: Any) -> Answer:
+        return self._because(f"/v1/memories/{memory_id}/retract", {"reason": reason}, **given)
+
+    def dispute(self, memory_id: str, reason: str = "incorrect", **given: Any) -> Answer:
+        return self._because(f"/v1/memories/{memory_id}/dispute", {"reason": reason}, **given)
+
+    def decide(self, memory_id: str, decision: str = "approve", **given: Any) -> Answer:
+        """`POST /v1/reviews/{id}`; `reason` and `note` go into the body."""
+        return self._because(f"/v1/reviews/{memory_id}", {"decision": decision}, **given)
+
+    def lift(self, tombstone_id: str, reason: str = "user_request", **given: Any) -> Answer:
+        return self._because(f"/v1/tombstones/{tombstone_id}/lift", {"reason": reason}, **given)
+
+    def _because(
+        self,
+        path: str,
+        body: dict[str, Any],
+        *,
+        version: int | str | None = 1,
+        scope: str = "acme/alice",
+        headers: dict[str, str] | None = None,
+        **fields: Any,
+    ) -> Answer:
+        query = f"scope={quoted(scope)}"
+        given = _if_match(version) | (headers or {})
+        return self.send("POST", path, body | fields, query=query, **given)
+
+    def reviews(self, scope: str = "acme/alice", **parameters: Any) -> Answer:
+        return self.send("GET", "/v1/reviews", query=_query(scope, parameters))
+
+    def tombstones(self, scope: str = "acme/alice", **parameters: Any) -> Answer:
+        return self.send("GET", "/v1/tombstones", query=_query(scope, parameters))
+
+    def history(self, memory_id: str, scope: str = "acme/alice") -> Answer:
+        return self.send("GET", f"/v1/memories/{memory_id}/history", query=_query(scope, {}))
+
+    def audit(self, scope: str = "acme/alice", **parameters: Any) -> Answer:
+        return self.send("GET", "/v1/audit", query=_query(scope, parameters))
+
+    def statistics(self, scope: str = "acme/alice") -> Answer:
+        return self.send("GET", "/v1/stats", query=_query(scope, {}))
+
+    def events(self, scope: str = "acme/alice") -> list[str]:
+        """What happened in a scope, by name, in order."""
+        return [event["event"] for event in self.audit(scope, limit=100)["items"]]
 
     def receipt(self, erasure_id: str, scope: str = "acme/alice") -> Answer:
         return self.send("GET", f"/v1/erasures/{erasure_id}", query=f"scope={quoted(scope)}")
@@ -180,3 +235,12 @@ class Caller:
 def quoted(value: object) -> str:
     """A query parameter's value, percent-encoded."""
     return quote(str(value), safe="")
+
+
+def _query(scope: str, parameters: dict[str, Any]) -> str:
+    pairs = {"scope": scope, **parameters}.items()
+    return "&".join(f"{name}={quoted(value)}" for name, value in pairs)
+
+
+def _if_match(version: int | str | None) -> dict[str, str]:
+    return {} if version is None else {"if_match": f'"{version}"'}
