@@ -109,6 +109,7 @@ def test_erasing_leaves_only_what_is_owed(opened: OpenScope) -> None:
     for ref in (memory_ref(memory(1).id), memory_ref(memory(2).id)):
         found = three.get(ref)
         assert found is not None
+        three.erase_versions(found.id, range(1, found.version))
         three.erase(found, erasure_id="era_1")
     three.new_epoch()
     three.record(replace(HAPPENED, event=Event.FORGOTTEN))

@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from unsay_core.application.ports import OpenScope
     from unsay_core.domain.audit import Happening
     from unsay_core.domain.ledger import Entry, Expectation, Ref
-    from unsay_core.domain.memory import Because, Memory
+    from unsay_core.domain.memory import Because, Fact, Memory
 
 T = TypeVar("T")
 
@@ -100,6 +100,12 @@ class Draft:
         self.load(ref)
         return cast("T | None", self._found[ref])
 
+    def twin(self, fact: Fact) -> Memory | None:
+        """The active memory that says exactly this."""
+        known = self.get(duplicate_ref(duplicate_digest(self._opened.keys, fact)))
+        memory = self.get(memory_ref(known.memory_id)) if known else None
+        return memory if memory and memory.status_at(self.at) is Status.ACTIVE else None
+
     def put(self, entry: Entry) -> None:
         """Write an entry whole, where what was read still lies."""
         ref = ref_of(entry)
@@ -143,13 +149,16 @@ class Draft:
         """Keep what was believed as a version, and put its successor's name on the memory."""
         self.change(memory, memory.superseded(by=by, because=because, at=self.at))
 
+    def erase_versions(self, memory_id: str, versions: Iterable[int]) -> None:
+        """Remove some of what a memory was."""
+        for version in versions:
+            self.delete(version_ref(memory_id, version))
+
     def erase(self, memory: Memory, *, erasure_id: str) -> None:
-        """Remove a memory with every version of it, and tell the projections to do the same."""
+        """Remove a memory, its versions apart, and tell the projections to do the same."""
         self._thread(memory)
         self._let_go(memory)
         self.delete(memory_ref(memory.id))
-        for version in range(1, memory.version):
-            self.delete(version_ref(memory.id, version))
         if memory.review and memory.review.decision is None:
             self.delete(reviewable_ref(memory.id))
         self.put(Pending(memory.id, self.seq, Work.DELETE, erasure_id=erasure_id))

@@ -10,12 +10,14 @@ from unsay_core.application.digests import commitment, value_digest
 from unsay_core.application.look_up import found
 from unsay_core.application.policy import refuse_forbidden, tombstone_refs
 from unsay_core.application.settle import change
-from unsay_core.application.slots import leave_slot, take_slot
+from unsay_core.application.slots import leave_slot, rivals, take_slot
 from unsay_core.application.versions import require_version
 from unsay_core.domain.audit import Event, Happening
-from unsay_core.domain.errors import InvalidRequestError
+from unsay_core.domain.duplicate import is_same, statement
+from unsay_core.domain.errors import InvalidRequestError, WrongStatusError
 from unsay_core.domain.ledger import memory_ref
 from unsay_core.domain.lifecycle import Act, after
+from unsay_core.domain.trust import after_edit, may_replace
 
 if TYPE_CHECKING:
     from unsay_core.application.draft import Draft
@@ -53,15 +55,27 @@ def _decide(command: Edit, draft: Draft, opened: OpenScope) -> Memory:
     fact = replace(old.fact, **command.changes)
     if fact.validity.is_empty:
         raise InvalidRequestError.at("valid_to", "the memory would be valid at no time")
-    if fact == old.fact:
+    if is_same(fact, old.fact):
         return old
     refuse_forbidden(draft, opened, fact)
-    values = _earlier_values(old, fact, opened)
-    new = old.next_version(draft.at, status, fact=fact, earlier_values=values)
+    new = old.next_version(
+        draft.at,
+        status,
+        fact=fact,
+        trust=after_edit(old.trust, is_restated=_is_restated(old.fact, fact)),
+        earlier_values=_earlier_values(old, fact, opened),
+    )
+    if not all(may_replace(new.trust, rival.trust) for rival in rivals(draft, new)):
+        raise WrongStatusError("a disputed memory cannot take the place of another")
     leave_slot(draft, old)
     new = draft.change(old, take_slot(draft, new))
     draft.record(Happening(Event.EDITED, new.id, new.version, commitment(new), related=_replaced(old, new)))
     return new
+
+
+def _is_restated(old: Fact, new: Fact) -> bool:
+    """True if it says something else, and is not only labelled otherwise."""
+    return statement(old) != statement(new) or old.valid_to != new.valid_to
 
 
 def _earlier_values(old: Memory, fact: Fact, opened: OpenScope) -> tuple[str, ...]:

@@ -29,7 +29,23 @@ if TYPE_CHECKING:
 
 LIMIT = 100  # items in one transaction, and keys in one read, of the ledger
 RESERVED = 4  # head, audit entry, receipt, slot
-ITEMS_EACH = 5  # memory, duplicate, marker, two tombstones; and its earlier versions
+ITEMS_EACH = 6  # memory, duplicate, marker, place in the review queue, two tombstones; and what it was
+STRETCH = 40  # versions, and values, of one memory in one transaction
+
+
+@dataclass(frozen=True, slots=True)
+class _Piece:
+    """A stretch of what a memory was, as much as a transaction holds; with the last it goes itself."""
+
+    memory_id: str
+    versions: range
+    values: tuple[str, ...]
+    is_last: bool
+
+    @property
+    def cost(self) -> int:
+        """How many items of a transaction it needs at most."""
+        return ITEMS_EACH + len(self.versions) + len(self.values)
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,29 +102,37 @@ def _predecessors(memory: Memory, draft: Draft) -> list[Memory]:
     return list(found.values())
 
 
-def _batches(group: Sequence[Memory]) -> Iterator[list[str]]:
-    """The ids of what fits into a transaction each, oldest first: the memory itself goes last."""
-    batch: list[str] = []
-    size = RESERVED
-    for memory in reversed(group):
-        cost = ITEMS_EACH + memory.version + len(memory.earlier_values)
-        if batch and size + cost > LIMIT:
+def _batches(group: Sequence[Memory]) -> Iterator[list[_Piece]]:
+    """What fits into a transaction each, oldest first: the memory itself goes last."""
+    batch: list[_Piece] = []
+    for piece in (piece for memory in reversed(group) for piece in _pieces(memory)):
+        if batch and RESERVED + sum(p.cost for p in batch) + piece.cost > LIMIT:
             yield batch
-            batch, size = [], RESERVED
-        batch.append(memory.id)
-        size += cost
+            batch = []
+        batch.append(piece)
     yield batch
 
 
+def _pieces(memory: Memory) -> Iterator[_Piece]:
+    """A memory's versions and former values in stretches."""
+    versions, values = range(1, memory.version), memory.earlier_values
+    starts = range(0, max(len(versions), len(values), 1), STRETCH)
+    for start in starts:
+        part = slice(start, start + STRETCH)
+        yield _Piece(memory.id, versions[part], values[part], is_last=start == starts[-1])
+
+
 def _erase(
-    batch: Sequence[str], draft: Draft, command: Forget, erasure_id: str, opened: OpenScope
+    batch: Sequence[_Piece], draft: Draft, command: Forget, erasure_id: str, opened: OpenScope
 ) -> Erasure:
-    refs = [memory_ref(memory_id) for memory_id in batch]
+    refs = [memory_ref(piece.memory_id) for piece in batch if piece.is_last]
     draft.load(*refs)
     memories = [memory for ref in refs if (memory := draft.get(ref))]
-    graves = _graves(memories, command, draft, erasure_id, opened)
+    graves = _graves(batch, memories, command, draft, erasure_id, opened)
     for grave in graves:
         draft.put(grave)
+    for piece in batch:
+        draft.erase_versions(piece.memory_id, piece.versions)
     for memory in memories:
         if memory.status is Status.ACTIVE:
             leave_slot(draft, memory)
@@ -152,14 +176,19 @@ def _begun(command: Forget, erasure_id: str, draft: Draft, opened: OpenScope) ->
 
 
 def _graves(
-    batch: Sequence[Memory], command: Forget, draft: Draft, erasure_id: str, opened: OpenScope
+    batch: Sequence[_Piece],
+    memories: Sequence[Memory],
+    command: Forget,
+    draft: Draft,
+    erasure_id: str,
+    opened: OpenScope,
 ) -> list[Tombstone]:
     """The tombstones of a batch: every id and, unless only ids are buried, every value it ever had."""
-    names = {(TombstoneKind.ID, memory.id) for memory in batch}
+    names = {(TombstoneKind.ID, memory.id) for memory in memories}
     if command.bury is TombstoneKind.VALUE:
-        for memory in batch:
-            values = (value_digest(opened.keys, memory.fact.content), *memory.earlier_values)
-            names |= {(TombstoneKind.VALUE, value) for value in values}
+        values = {value_digest(opened.keys, memory.fact.content) for memory in memories}
+        values |= {value for piece in batch for value in piece.values}
+        names |= {(TombstoneKind.VALUE, value) for value in values}
     return [
         Tombstone(digest, kind, draft.at, opened.principal.id, command.reason, erasure_id, seq=draft.seq)
         for kind, digest in sorted(names)

@@ -15,7 +15,7 @@ from unsay_core.application.settle import change, settle
 from unsay_core.application.slots import rivals, take_slot
 from unsay_core.domain.audit import Event, Happening
 from unsay_core.domain.errors import UnsayError
-from unsay_core.domain.ledger import Reviewable, Waiting, duplicate_ref, memory_ref, slot_ref
+from unsay_core.domain.ledger import Reviewable, Waiting, duplicate_ref, slot_ref
 from unsay_core.domain.memory import Fact, Memory, Review, Source, Status, Trust
 from unsay_core.domain.trust import may_replace
 
@@ -97,18 +97,12 @@ def _decide(command: Remember, draft: Draft, opened: OpenScope, world: World) ->
     if earlier := replayed(command.idempotency, draft):
         return earlier
     refuse_forbidden(draft, opened, command.fact, command.quote, command.run_id)
-    if twin := _active_twin(command, draft, opened):
+    if twin := draft.twin(command.fact):
         twin = _corroborate(twin, _source(command, opened), draft)
         written = Written(twin, created=False, deduplicated=True)
     else:
         written = Written(_store(_memory(command, draft, opened, world), draft))
     return keep(written, command.idempotency, draft)
-
-
-def _active_twin(command: Remember, draft: Draft, opened: OpenScope) -> Memory | None:
-    known = draft.get(duplicate_ref(duplicate_digest(opened.keys, command.fact)))
-    twin = draft.get(memory_ref(known.memory_id)) if known else None
-    return twin if twin and twin.status_at(draft.at) is Status.ACTIVE else None
 
 
 def _source(command: Remember, opened: OpenScope) -> Source:

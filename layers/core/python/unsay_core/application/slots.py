@@ -18,37 +18,37 @@ MOST_OCCUPANTS = 100  # intervals of one slot
 
 
 def rivals(draft: Draft, memory: Memory) -> list[Memory]:
-    """The active memories whose time under this memory's key overlaps its own."""
-    if memory.fact.key is None:
-        return []
+    """The active memories that cannot stand beside this one.
+
+    Whatever has its key for some of its time; and what says exactly the same, for one active memory is
+    enough for one statement.
+    """
+    key, twin = memory.fact.key, draft.twin(memory.fact)
     overlapping = [
-        memory_ref(o.memory_id)
-        for o in _occupants(draft, memory.fact.key)
-        if o.memory_id != memory.id and o.validity.overlaps(memory.fact.validity)
+        memory_ref(o.memory_id) for o in _occupants(draft, key) if o.validity.overlaps(memory.fact.validity)
     ]
     draft.load(*overlapping)
-    found = [rival for ref in overlapping if (rival := draft.get(ref))]
-    return [rival for rival in found if rival.status is Status.ACTIVE]
+    found = {rival.id: rival for ref in overlapping if (rival := draft.get(ref))}
+    found |= {twin.id: twin} if twin else {}
+    return [rival for rival in found.values() if rival.id != memory.id and rival.status is Status.ACTIVE]
 
 
 def take_slot(draft: Draft, memory: Memory) -> Memory:
-    """Put a memory into the slot of its key; whatever it overlaps is superseded by it.
+    """Put a memory into the slot of its key, if it has one, in the place of all its rivals.
 
     Returns the memory with the ids of what it replaced.
     """
-    key = memory.fact.key
-    if key is None:
-        return memory
     replaced = rivals(draft, memory)
     gone = {memory.id, *(rival.id for rival in replaced)}
-    stay = tuple(o for o in _occupants(draft, key) if o.memory_id not in gone)
+    stay = tuple(o for o in _occupants(draft, memory.fact.key) if o.memory_id not in gone)
     if len(replaced) > MOST_REPLACED or len(stay) >= MOST_OCCUPANTS:
         raise InvalidRequestError.at("key", "this slot holds too many memories to change it in one go")
     new = [rival.id for rival in replaced if rival.id not in memory.supersedes]
     memory = replace(memory, supersedes=(*memory.supersedes, *new))
     for rival in replaced:
         draft.supersede(rival, by=memory, because=Because.CHANGED)
-    _write(draft, key, (*stay, Occupant(memory.id, memory.fact.validity)))
+    if memory.fact.key is not None:
+        _write(draft, memory.fact.key, (*stay, Occupant(memory.id, memory.fact.validity)))
     return memory
 
 
@@ -59,8 +59,8 @@ def leave_slot(draft: Draft, memory: Memory) -> None:
         _write(draft, memory.fact.key, stay)
 
 
-def _occupants(draft: Draft, key: str) -> tuple[Occupant, ...]:
-    slot = draft.get(slot_ref(key))
+def _occupants(draft: Draft, key: str | None) -> tuple[Occupant, ...]:
+    slot = draft.get(slot_ref(key)) if key is not None else None
     return slot.occupants if slot else ()
 
 

@@ -22,6 +22,11 @@ def statement(fact: Fact) -> bytes:
     )
 
 
+def is_same(one: Fact, other: Fact) -> bool:
+    """True if nothing differs, not even the kind of a number: to Python, `1`, `1.0` and `True` are equal."""
+    return one == other and _typed([one.data, one.metadata]) == _typed([other.data, other.metadata])
+
+
 def _typed(value: Any) -> tuple[object, ...]:
     match value:
         case None:

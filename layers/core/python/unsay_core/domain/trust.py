@@ -13,6 +13,11 @@ _MAY_REPLACE: dict[Trust, frozenset[Trust]] = {
 }
 
 
+def after_edit(trust: Trust, *, is_restated: bool) -> Trust:
+    """What an edited memory is worth: who states it anew vouches for it; a dispute does not end that way."""
+    return Trust.ASSERTED if is_restated and trust is not Trust.DISPUTED else trust
+
+
 def may_replace(new: Trust, old: Trust) -> bool:
     """True if a memory of trust `new` may take the place of one of trust `old` without review."""
     return old in _MAY_REPLACE[new]
