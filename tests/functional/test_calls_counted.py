@@ -84,9 +84,7 @@ def test_a_forget_of_a_plain_memory_is_one_read_and_one_transaction(api: Caller,
     assert dict(calls) == {"dynamodb.BatchGetItem": 1, "dynamodb.TransactWriteItems": 1}
 
 
-def test_a_correction_is_a_read_a_look_for_what_says_the_same_and_one_transaction(
-    api: Caller, calls: Counter[str]
-) -> None:
+def test_a_correction_is_two_reads_and_one_transaction(api: Caller, calls: Counter[str]) -> None:
     memory = api.remember("To be corrected.", "s")
     calls.clear()
     assert api.correct(memory["id"], "Corrected.", scope="s").status == 201
