@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from infra.stage import Stage
     from unsay_core.settings import Settings
 
+NAMESPACE = "unsay"  # of the metrics
 LOG_RETENTION = logs.RetentionDays.ONE_MONTH
 
 
@@ -130,6 +131,6 @@ class Functions(Construct):
 def _telemetry(name: str) -> dict[str, str]:
     return {
         "POWERTOOLS_SERVICE_NAME": name,
-        "POWERTOOLS_METRICS_NAMESPACE": "unsay",
+        "POWERTOOLS_METRICS_NAMESPACE": NAMESPACE,
         "POWERTOOLS_LOG_LEVEL": "INFO",
     }

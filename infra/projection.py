@@ -32,6 +32,7 @@ INDEX_CONCURRENCY = 2
 INDEX_VISIBILITY = Duration.seconds(60)
 # Being throttled or waiting for the index spends a receive, so a message gets some two hours of them.
 INDEX_RECEIVES = 100
+ANY_CHANGE = ["INSERT", "MODIFY", "REMOVE"]
 FAILED_RETENTION = Duration.days(14)
 
 
@@ -71,10 +72,13 @@ class Projection(Construct):
         return {"index": self.index_dead, "project": self.project_dead}
 
     def run_project(self, project: PythonFunction, tables: Tables) -> None:
-        """Feed the project λ: pending work from the ledger, new audit entries from the record."""
+        """Feed the project λ: pending work from the ledger, audit entries from the record.
+
+        Audit entries are only ever added. That one was changed or removed is let through to raise an alarm.
+        """
         _let_list_streams(project.role)
         self._read_stream(project, "LedgerStream", tables.ledger, suffix="#P", kinds=["INSERT", "MODIFY"])
-        self._read_stream(project, "RecordStream", tables.record, suffix="#A", kinds=["INSERT"])
+        self._read_stream(project, "RecordStream", tables.record, suffix="#A", kinds=ANY_CHANGE)
         project.role.add_to_policy(
             iam.PolicyStatement(
                 sid="AskForIndexing", actions=["sqs:SendMessage"], resources=[self.index_queue.queue_arn]

@@ -19,6 +19,9 @@ from infra.checks import acknowledge
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from aws_cdk import aws_s3 as s3
+
+    from infra.anchors import Anchors
     from infra.documents import Documents
     from infra.knowledge_base import KnowledgeBase
     from infra.ledger import Tables
@@ -27,6 +30,7 @@ SCOPE_TAG = "scope"
 OWN_SCOPE = f"${{aws:PrincipalTag/{SCOPE_TAG}}}"
 ALL_AREAS = "*"
 LEDGER, RECORD = "ledger", "record"
+LIST, ADD = "list", "add"  # what a role may do with the anchors of its scope; nobody may do both, or more
 
 
 @dataclass(frozen=True)
@@ -52,6 +56,7 @@ class ScopeRole:
     trusted: tuple[str, ...]
     items: tuple[Items, ...]
     documents: bool = False
+    anchors: str | None = None
     knowledge_base: tuple[str, ...] = ()
 
 
@@ -62,7 +67,7 @@ READ = (Items("LedgerRead", LEDGER, READS), Items("RecordRead", RECORD, READS))
 # work, R reviews, L edges, C conversations, I idempotency, E erasures, J jobs. Of the record: T tombstones,
 # A audit.
 ROLES = (
-    ScopeRole("Reader", trusted=("api",), items=READ, knowledge_base=("Retrieve",)),
+    ScopeRole("Reader", trusted=("api",), items=READ, anchors=LIST, knowledge_base=("Retrieve",)),
     ScopeRole(
         "Writer",
         trusted=("api",),
@@ -94,6 +99,7 @@ ROLES = (
             Items("LedgerDelete", LEDGER, ("DeleteItem",), "P"),
         ),
         documents=True,
+        anchors=ADD,
         knowledge_base=(
             "IngestKnowledgeBaseDocuments",
             "DeleteKnowledgeBaseDocuments",
@@ -104,10 +110,13 @@ ROLES = (
 # Keys and grants belong to no scope: their role carries no tag and reaches no other table.
 ACCESS_TRUSTED = ("api",)
 ACCESS_ACTIONS = ("GetItem", "PutItem", "UpdateItem", "Query", "ConditionCheckItem")
+# The names of scopes lie beside them. Who notes one may add to that list and read or reach nothing else.
+REGISTRAR_TRUSTED = ("project",)
+REGISTRAR_KEYS = ("ROOTS", "SCOPES#*")
 
 
 class ScopeRoles(Construct):
-    """The four tagged roles and the access role; the λs' own roles hold no data permission beside them."""
+    """The tagged roles, and two for the access table; the λs' own roles hold no data permission."""
 
     def __init__(
         self,
@@ -117,15 +126,18 @@ class ScopeRoles(Construct):
         callers: Mapping[str, iam.IRole],
         tables: Tables,
         documents: Documents,
+        anchors: Anchors,
         knowledge_base: KnowledgeBase,
     ) -> None:
         super().__init__(scope, construct_id)
         self._callers = callers
         self._tables = tables
         self._documents = documents
+        self._anchors = anchors
         self._knowledge_base = knowledge_base
         self._roles = {role.name: self._tagged_role(role) for role in ROLES}
         self._roles["Access"] = self._access_role()
+        self._roles["Registrar"] = self._registrar_role()
 
     def arn(self, name: str) -> str:
         """The ARN of a role by its name in the table above."""
@@ -145,6 +157,8 @@ class ScopeRoles(Construct):
         statements = [self._items_statement(items) for items in spec.items]
         if spec.documents:
             statements += self._document_statements()
+        if spec.anchors:
+            statements.append(self._anchors_statement(spec.anchors))
         if spec.knowledge_base:
             statements.append(self._knowledge_base_statement(spec.knowledge_base))
         role = iam.Role(
@@ -156,7 +170,9 @@ class ScopeRoles(Construct):
             max_session_duration=Duration.hours(1),
         )
         if spec.documents:
-            self._acknowledge_document_wildcard(role)
+            self._acknowledge_wildcard(role, self._documents.bucket)
+        if spec.anchors == ADD:
+            self._acknowledge_wildcard(role, self._anchors.bucket)
         return role
 
     def _items_statement(self, items: Items) -> iam.PolicyStatement:
@@ -174,22 +190,16 @@ class ScopeRoles(Construct):
     def _document_statements(self) -> list[iam.PolicyStatement]:
         bucket = self._documents.bucket
         return [
-            iam.PolicyStatement(
-                sid="Documents",
-                actions=["s3:GetObject", "s3:PutObject", "s3:DeleteObject"],
-                resources=[bucket.arn_for_objects(f"{OWN_SCOPE}/*")],
-                conditions={"Null": {f"aws:PrincipalTag/{SCOPE_TAG}": "false"}},
-            ),
-            iam.PolicyStatement(
-                sid="DocumentList",
-                actions=["s3:ListBucket"],
-                resources=[bucket.bucket_arn],
-                conditions={
-                    "StringLike": {"s3:prefix": [f"{OWN_SCOPE}/*"]},
-                    "Null": {"s3:prefix": "false", f"aws:PrincipalTag/{SCOPE_TAG}": "false"},
-                },
-            ),
+            _objects_statement("Documents", bucket, "GetObject", "PutObject", "DeleteObject"),
+            _listing_statement("DocumentList", bucket, "ListBucket"),
         ]
+
+    def _anchors_statement(self, right: str) -> iam.PolicyStatement:
+        """Put under another name adds, under the same one adds a version: neither undoes what is locked."""
+        bucket = self._anchors.bucket
+        if right == ADD:
+            return _objects_statement("AnchorPut", bucket, "PutObject")
+        return _listing_statement("AnchorList", bucket, "ListBucketVersions")
 
     def _knowledge_base_statement(self, actions: tuple[str, ...]) -> iam.PolicyStatement:
         """IAM cannot bind a Retrieve to a filter: the tag proves an opened scope, the ledger is the wall."""
@@ -217,13 +227,57 @@ class ScopeRoles(Construct):
             max_session_duration=Duration.hours(1),
         )
 
-    def _acknowledge_document_wildcard(self, role: iam.Role) -> None:
-        bucket = Stack.of(self).get_logical_id(self._documents.bucket.node.default_child)
+    def _registrar_role(self) -> iam.Role:
+        statement = iam.PolicyStatement(
+            sid="NoteScopes",
+            actions=["dynamodb:PutItem"],
+            resources=[self._tables.access.table_arn],
+            conditions={
+                "ForAllValues:StringLike": {"dynamodb:LeadingKeys": list(REGISTRAR_KEYS)},
+                "Null": {"dynamodb:LeadingKeys": "false"},
+            },
+        )
+        return iam.Role(
+            self,
+            "Registrar",
+            description="unsay registrar: adds names of scopes, reads nothing, reaches no key and no grant.",
+            assumed_by=iam.CompositePrincipal(
+                *(iam.ArnPrincipal(self._callers[name].role_arn) for name in REGISTRAR_TRUSTED)
+            ),
+            inline_policies={"Registrar": iam.PolicyDocument(statements=[statement])},
+            max_session_duration=Duration.hours(1),
+        )
+
+    def _acknowledge_wildcard(self, role: iam.Role, bucket: s3.Bucket) -> None:
+        name = Stack.of(self).get_logical_id(bucket.node.default_child)
         acknowledge(
             role,
-            f"IAM5[Resource::<{bucket}.Arn>/<aws:PrincipalTag/{SCOPE_TAG}>/*]",
+            f"IAM5[Resource::<{name}.Arn>/<aws:PrincipalTag/{SCOPE_TAG}>/*]",
             "The wildcard ends inside the folder of the session's own scope tag.",
         )
+
+
+def _objects_statement(sid: str, bucket: s3.Bucket, *actions: str) -> iam.PolicyStatement:
+    """Actions on the objects under the scope's own prefix."""
+    return iam.PolicyStatement(
+        sid=sid,
+        actions=[f"s3:{action}" for action in actions],
+        resources=[bucket.arn_for_objects(f"{OWN_SCOPE}/*")],
+        conditions={"Null": {f"aws:PrincipalTag/{SCOPE_TAG}": "false"}},
+    )
+
+
+def _listing_statement(sid: str, bucket: s3.Bucket, action: str) -> iam.PolicyStatement:
+    """A list of what lies under the scope's own prefix, and of nothing without a prefix."""
+    return iam.PolicyStatement(
+        sid=sid,
+        actions=[f"s3:{action}"],
+        resources=[bucket.bucket_arn],
+        conditions={
+            "StringLike": {"s3:prefix": [f"{OWN_SCOPE}/*"]},
+            "Null": {"s3:prefix": "false", f"aws:PrincipalTag/{SCOPE_TAG}": "false"},
+        },
+    )
 
 
 def _tagged_by(caller: iam.IRole) -> iam.IPrincipal:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from aws_cdk import CfnOutput, Stack
 from aws_cdk import aws_iam as iam
 
+from infra.anchors import Anchors
 from infra.documents import Documents
 from infra.functions import Functions
 from infra.http_api import HttpApi
@@ -36,6 +37,7 @@ class UnsayStack(Stack):
         )
         self.tables = Tables(self, "Tables", stage=stage)
         self.documents = Documents(self, "Documents", stage=stage)
+        self.anchors = Anchors(self, "Anchors", stage=stage)
         self.knowledge_base = KnowledgeBase(self, "KnowledgeBase", stage=stage)
         self.pepper = Pepper(self, "Pepper", stage=stage)
         self.functions = Functions(self, "Functions", stage=stage)
@@ -45,6 +47,7 @@ class UnsayStack(Stack):
             callers={name: each.role for name, each in self.functions.all.items()},
             tables=self.tables,
             documents=self.documents,
+            anchors=self.anchors,
             knowledge_base=self.knowledge_base,
         )
         self.projection = Projection(self, "Projection", stage=stage)
@@ -64,6 +67,7 @@ class UnsayStack(Stack):
             record_table=self.tables.record.table_name,
             access_table=self.tables.access.table_name,
             documents_bucket=self.documents.bucket.bucket_name,
+            anchors_bucket=self.anchors.bucket.bucket_name,
             knowledge_base_id=self.knowledge_base.id,
             data_source_id=self.knowledge_base.data_source_id,
             reader_role_arn=self.scope_roles.arn("Reader"),
@@ -97,6 +101,9 @@ class UnsayStack(Stack):
         }
         project.configure(
             ProjectSettings,
+            access_table=self.tables.access.table_name,
+            anchors_bucket=self.anchors.bucket.bucket_name,
+            registrar_role_arn=self.scope_roles.arn("Registrar"),
             event_bus_name=self.projection.bus.event_bus_name,
             **shared,
         )
@@ -106,8 +113,8 @@ class UnsayStack(Stack):
             data_source_id=self.knowledge_base.data_source_id,
             **shared,
         )
-        for each in (project, index):
-            self.scope_roles.let_assume(each.role, "Projector")
+        self.scope_roles.let_assume(project.role, "Projector", "Registrar")
+        self.scope_roles.let_assume(index.role, "Projector")
         self.projection.run_project(project, self.tables)
         self.projection.run_index(index)
 
@@ -129,6 +136,7 @@ class UnsayStack(Stack):
             "RecordTable": self.tables.record.table_name,
             "AccessTable": self.tables.access.table_name,
             "DocumentsBucket": self.documents.bucket.bucket_name,
+            "AnchorsBucket": self.anchors.bucket.bucket_name,
             "KnowledgeBaseId": self.knowledge_base.id,
             "DataSourceId": self.knowledge_base.data_source_id,
             "IndexQueueUrl": self.projection.index_queue.queue_url,
@@ -138,6 +146,7 @@ class UnsayStack(Stack):
             "EraserRoleArn": self.scope_roles.arn("Eraser"),
             "ProjectorRoleArn": self.scope_roles.arn("Projector"),
             "AccessRoleArn": self.scope_roles.arn("Access"),
+            "RegistrarRoleArn": self.scope_roles.arn("Registrar"),
             "ApiFunctionRoleArn": self.functions.api.role.role_arn,
         }
         for name, value in outputs.items():

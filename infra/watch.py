@@ -1,4 +1,4 @@
-"""The first dashboard, and alarms on the two things that must not happen unseen."""
+"""The first dashboard, and alarms on what must not happen unseen."""
 
 from __future__ import annotations
 
@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 from aws_cdk import Duration
 from aws_cdk import aws_cloudwatch as cloudwatch
 from constructs import Construct
+
+from infra.functions import NAMESPACE
 
 if TYPE_CHECKING:
     from infra.functions import Functions
@@ -30,7 +32,7 @@ class Watch(Construct):
         projection: Projection,
     ) -> None:
         super().__init__(scope, construct_id)
-        alarms = [self._server_errors(http_api), *self._dead_letters(projection)]
+        alarms = [self._server_errors(http_api), self._tampering(), *self._dead_letters(projection)]
         cloudwatch.Dashboard(
             self,
             "Dashboard",
@@ -49,6 +51,24 @@ class Watch(Construct):
             "ServerErrors",
             alarm_description="The API answered 5xx.",
             metric=http_api.api.metric_server_error(period=PERIOD, statistic="Sum"),
+            threshold=1,
+            evaluation_periods=1,
+            treat_missing_data=cloudwatch.TreatMissingData.NOT_BREACHING,
+        )
+
+    def _tampering(self) -> cloudwatch.Alarm:
+        """Nothing of the service may do it, so somebody with an administrator's rights has."""
+        return cloudwatch.Alarm(
+            self,
+            "AuditEntryChanged",
+            alarm_description="An audit entry was changed or removed: verify the scope named in the log.",
+            metric=cloudwatch.Metric(
+                namespace=NAMESPACE,
+                metric_name="AuditEntryChanged",
+                dimensions_map={"service": "project"},
+                period=PERIOD,
+                statistic="Sum",
+            ),
             threshold=1,
             evaluation_periods=1,
             treat_missing_data=cloudwatch.TreatMissingData.NOT_BREACHING,

@@ -24,6 +24,7 @@ MODULES = (
     "local.snapshots",
     "local.event_sources",
     "local.cfn_secret",
+    "local.cfn_bucket",
     "local.s3vectors",
     "local.knowledge_base",
     "local.titan",

@@ -32,6 +32,7 @@ def aws_service() -> Iterator[ApiService]:
     with mock_aws():
         session = boto3.session.Session("test", "test", region_name="us-east-1")
         _make_tables(session)
+        session.client("s3").create_bucket(Bucket="anchors", ObjectLockEnabledForBucket=True)
         secret = session.client("secretsmanager").create_secret(Name="pepper", SecretString=PEPPER)
         arns = {f"{name}_role_arn": f"arn:aws:iam::123456789012:role/{name}" for name in ROLES}
         tables = {f"{name}_table": name for name in TABLES}
@@ -39,6 +40,7 @@ def aws_service() -> Iterator[ApiService]:
             **tables,
             **arns,
             documents_bucket="documents",
+            anchors_bucket="anchors",
             knowledge_base_id="KB12345678",
             data_source_id="DS12345678",
             pepper_secret_arn=secret["ARN"],

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.support.fakes import FakeService, MemoryDocuments
+from tests.support.fakes import FakeService, MemoryDocuments, MemoryRegistry
 from tests.support.http import Caller
 from unsay_core.application.index_memories import index_memories
 from unsay_core.application.ports import IndexScope, IndexTask, WorkScope
@@ -46,7 +46,7 @@ class Workers:
 
     def project(self, memory_id: str) -> IndexTask | None:
         """One stream record."""
-        return project_memory(memory_id, self.service.work_scope(self.scope_id))
+        return project_memory(memory_id, self.service.work_scope(self.scope_id), self.service.scope_notes)
 
     def index(self, *tasks: IndexTask | None, scope: IndexScope | None = None) -> list[IndexTask]:
         """One delivery of messages; returns those that have to come again."""
@@ -246,7 +246,7 @@ def test_a_forget_between_any_two_steps_of_a_put_leaves_nothing(
         erasures.append(api.forget(memory["id"])["id"])
 
     work, index = interrupted(workers, at, forget)
-    put = project_memory(memory["id"], work)
+    put = project_memory(memory["id"], work, MemoryRegistry())
     left = workers.index(put, scope=index)
     if not erasures:
         forget()
@@ -280,7 +280,7 @@ def test_a_worker_killed_before_any_step_of_a_put_is_made_good_by_the_redelivery
     work, index = interrupted(workers, at, die)
     put = None
     try:
-        put = project_memory(memory["id"], work)
+        put = project_memory(memory["id"], work, MemoryRegistry())
         workers.index(put, scope=index)
     except Died:
         pass
@@ -304,7 +304,7 @@ def test_a_worker_killed_before_any_step_of_a_delete_is_made_good_by_the_redeliv
     work, index = interrupted(workers, at, die)
     delete = None
     try:
-        delete = project_memory(memory["id"], work)
+        delete = project_memory(memory["id"], work, MemoryRegistry())
         workers.index(delete, scope=index)
     except Died:
         pass
@@ -326,7 +326,7 @@ def test_a_put_that_sleeps_through_a_whole_forget_leaves_nothing(
         workers.run(memory["id"])
 
     work, index = interrupted(workers, at, forget_whole)
-    put = project_memory(memory["id"], work)
+    put = project_memory(memory["id"], work, MemoryRegistry())
     left = workers.index(put, scope=index)
     if not erasures:
         forget_whole()
@@ -349,8 +349,9 @@ def test_a_document_stored_late_by_a_worker_that_then_died_is_removed_on_redeliv
             plain.put(late)
             raise Died
 
+    late = WorkScope(scope.id, scope.ledger, PutsLateAndDies())  # type: ignore[arg-type]
     with pytest.raises(Died):
-        project_memory(memory["id"], WorkScope(scope.id, scope.ledger, PutsLateAndDies()))  # type: ignore[arg-type]
+        project_memory(memory["id"], late, MemoryRegistry())
     assert workers.documents.exists(memory["id"])
     assert workers.project(memory["id"]) is None
     assert workers.is_clean(memory["id"])
@@ -367,7 +368,8 @@ def test_a_document_stored_during_a_forget_is_removed_by_whoever_stored_it(
         workers.run(memory["id"])
 
     late = Interrupting(scope.documents, itertools.count(), 0, forget_whole)
-    project_memory(memory["id"], WorkScope(scope.id, scope.ledger, late))  # type: ignore[arg-type]
+    interrupted = WorkScope(scope.id, scope.ledger, late)  # type: ignore[arg-type]
+    project_memory(memory["id"], interrupted, MemoryRegistry())
     assert workers.is_clean(memory["id"])
 
 
@@ -409,7 +411,7 @@ def test_a_correction_during_a_put_ends_with_the_later_version(workers: Workers,
         work, index = interrupted(
             workers, at, lambda m=memory, n=at: api.correct(m["id"], f"Alice lives in flat {n}.") and None
         )
-        put = project_memory(memory["id"], work)
+        put = project_memory(memory["id"], work, MemoryRegistry())
         left = workers.index(put, scope=index)
         deliver_all(workers, memory["id"], [*left, put])
         version = api.get(memory["id"])["version"]
@@ -442,7 +444,7 @@ def test_nothing_is_left_pending_at_the_end(workers: Workers, api: Caller) -> No
 def test_a_worker_of_one_scope_touches_no_other(workers: Workers, api: Caller) -> None:
     mine = api.remember("Alice lives in Lisbon.")
     theirs = api.remember("Bob lives in Lisbon.", "acme/bob")
-    assert project_memory(theirs["id"], workers.service.work_scope(workers.scope_id)) is None
+    assert workers.project(theirs["id"]) is None
     assert not workers.documents.exists(theirs["id"])
     workers.run(mine["id"])
     assert workers.documents.exists(mine["id"])

@@ -22,6 +22,8 @@ ANSWERED_FOR = {
     ("L1", "Functions/Authorizer/Function"),
     ("L1", "Functions/Project/Function"),
     ("L1", "Functions/Index/Function"),
+    ("S1", "Anchors/Bucket"),
+    ("IAM5[Resource::<AnchorsBucketE0A93AD3.Arn>/<aws:PrincipalTag/scope>/*]", "ScopeRoles/Projector"),
     ("IAM5[Resource::<DocumentsBucket089EA665.Arn>/<aws:PrincipalTag/scope>/*]", "ScopeRoles/Projector"),
     ("IAM5[Resource::*]", "Functions/Project/Role"),
     ("SQS3", "Projection/ProjectDeadLetters"),

@@ -34,7 +34,7 @@ GRANTED = {
 }
 OPENS = {
     "Api": {"Reader", "Writer", "Eraser", "Access"},
-    "Project": {"Projector"},
+    "Project": {"Projector", "Registrar"},
     "Index": {"Projector"},
 }
 

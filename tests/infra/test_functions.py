@@ -27,6 +27,7 @@ OUTPUTS = {
     "RecordTable",
     "AccessTable",
     "DocumentsBucket",
+    "AnchorsBucket",
     "KnowledgeBaseId",
     "DataSourceId",
     "IndexQueueUrl",
@@ -36,6 +37,7 @@ OUTPUTS = {
     "EraserRoleArn",
     "ProjectorRoleArn",
     "AccessRoleArn",
+    "RegistrarRoleArn",
     "ApiFunctionRoleArn",
 }
 every_function = pytest.mark.parametrize("name", SETTINGS)

@@ -12,7 +12,8 @@ def stream(template, name):
 
 
 @pytest.mark.parametrize(
-    ("name", "kinds", "suffix"), [("Ledger", ["INSERT", "MODIFY"], "#P"), ("Record", ["INSERT"], "#A")]
+    ("name", "kinds", "suffix"),
+    [("Ledger", ["INSERT", "MODIFY"], "#P"), ("Record", ["INSERT", "MODIFY", "REMOVE"], "#A")],
 )
 def test_a_stream_wakes_the_project_function_for_one_area_only(dev, name, kinds, suffix):
     mapping = stream(dev, name)
@@ -68,6 +69,16 @@ def test_an_alarm_watches_server_errors(dev):
     assert (alarm["Namespace"], alarm["MetricName"], alarm["Threshold"]) == ("AWS/ApiGateway", "5xx", 1)
 
 
+def test_an_alarm_watches_audit_entries_that_change(dev):
+    alarm = dev.one("AWS::CloudWatch::Alarm", "WatchAuditEntryChanged")
+    assert (alarm["Namespace"], alarm["MetricName"]) == ("unsay", "AuditEntryChanged")
+    assert alarm["Dimensions"] == [{"Name": "service", "Value": "project"}]
+    assert (alarm["Threshold"], alarm["EvaluationPeriods"]) == (1, 1)
+    variables = dev.one("AWS::Lambda::Function", "FunctionsProject")["Environment"]["Variables"]
+    assert variables["POWERTOOLS_METRICS_NAMESPACE"] == alarm["Namespace"]
+    assert variables["POWERTOOLS_SERVICE_NAME"] == "project"
+
+
 def test_an_alarm_watches_every_dead_letter_queue(dev):
     queues = dev.of_type("AWS::SQS::Queue")
     watched = {
@@ -79,7 +90,7 @@ def test_an_alarm_watches_every_dead_letter_queue(dev):
     assert len(watched) == 2
 
 
-def test_the_dashboard_shows_both_alarms_and_how_far_the_projections_lag(dev):
+def test_the_dashboard_shows_every_alarm_and_how_far_the_projections_lag(dev):
     body = dev.one("AWS::CloudWatch::Dashboard")["DashboardBody"]["Fn::Join"][1]
     text = "".join(part for part in body if isinstance(part, str))
     assert "IteratorAge" in text

@@ -5,6 +5,8 @@ The table is repeated here on purpose: a change of a permission has to be made t
 
 from __future__ import annotations
 
+import json
+
 import pytest
 
 from tests.infra.conftest import listed
@@ -32,6 +34,8 @@ TRUSTED = {
     "Projector": ["FunctionsProjectRole", "FunctionsIndexRole"],
 }
 KNOWLEDGE_BASE = {"Reader": RETRIEVE, "Writer": set(), "Eraser": set(), "Projector": WRITE_INDEX}
+
+EVERY_ROLE = (*GRANTED, "Access", "Registrar")
 
 every_tagged_role = pytest.mark.parametrize("role", GRANTED)
 
@@ -83,7 +87,7 @@ def test_no_statement_of_a_role_holds_without_the_tag(dev, role):
         assert statement["Condition"]["Null"]["aws:PrincipalTag/scope"] == "false"
 
 
-@pytest.mark.parametrize("role", [*GRANTED, "Access"])
+@pytest.mark.parametrize("role", EVERY_ROLE)
 def test_no_role_scans_speaks_partiql_or_holds_a_wildcard(dev, role):
     for statement in dev.statements(f"ScopeRoles{role}"):
         assert statement["Effect"] == "Allow"
@@ -124,19 +128,48 @@ def test_a_role_calls_the_knowledge_base_only_for_its_own_part(dev, role):
 
 
 def test_only_the_projector_touches_documents_and_only_under_its_own_prefix(dev):
-    bucket = {"Fn::GetAtt": [dev.logical_id("Documents", "AWS::S3::Bucket"), "Arn"]}
-    assert not [r for r in ("Reader", "Writer", "Eraser", "Access") if s3_statements(dev, r)]
-    objects, listing = s3_statements(dev, "Projector")
+    assert {role for role in EVERY_ROLE if on_bucket(dev, role, "Documents")} == {"Projector"}
+    objects, listing = on_bucket(dev, "Projector", "Documents")
     assert actions_of(objects, "s3") == {"GetObject", "PutObject", "DeleteObject"}
-    assert objects["Resource"] == {"Fn::Join": ["", [bucket, f"/{OWN}/*"]]}
+    assert objects["Resource"] == objects_of_own_scope(dev, "Documents")
     assert actions_of(listing, "s3") == {"ListBucket"}
-    assert listing["Resource"] == bucket
-    assert listing["Condition"]["StringLike"] == {"s3:prefix": [f"{OWN}/*"]}
-    assert listing["Condition"]["Null"]["s3:prefix"] == "false"
+    lists_its_own_prefix_only(listing)
 
 
-def s3_statements(template, role):
-    return of_service(template.statements(f"ScopeRoles{role}"), "s3")
+def test_an_anchor_is_added_by_the_projector_listed_by_the_reader_and_taken_back_by_nobody(dev):
+    assert {role for role in EVERY_ROLE if on_bucket(dev, role, "Anchors")} == {"Projector", "Reader"}
+    (adding,) = on_bucket(dev, "Projector", "Anchors")
+    assert actions_of(adding, "s3") == {"PutObject"}
+    assert adding["Resource"] == objects_of_own_scope(dev, "Anchors")
+    (listing,) = on_bucket(dev, "Reader", "Anchors")
+    assert actions_of(listing, "s3") == {"ListBucketVersions"}
+    lists_its_own_prefix_only(listing)
+
+
+def test_nobody_at_all_shortens_a_lock_or_reaches_an_anchor_beside_the_two(dev):
+    for logical_id in dev.of_type("AWS::IAM::Role"):
+        for statement in dev.statements(logical_id):
+            actions = actions_of(statement, "s3")
+            assert not {each for each in actions if "Retention" in each or "LegalHold" in each}
+            assert not {each for each in actions if "ObjectVersion" in each or "*" in each}
+            if "Anchors" in json.dumps(statement["Resource"]):
+                assert actions in ({"PutObject"}, {"ListBucketVersions"})
+
+
+def on_bucket(template, role, name):
+    statements = of_service(template.statements(f"ScopeRoles{role}"), "s3")
+    bucket = template.logical_id(name, "AWS::S3::Bucket")
+    return [each for each in statements if bucket in json.dumps(each["Resource"])]
+
+
+def objects_of_own_scope(template, name):
+    arn = {"Fn::GetAtt": [template.logical_id(name, "AWS::S3::Bucket"), "Arn"]}
+    return {"Fn::Join": ["", [arn, f"/{OWN}/*"]]}
+
+
+def lists_its_own_prefix_only(statement):
+    assert statement["Condition"]["StringLike"] == {"s3:prefix": [f"{OWN}/*"]}
+    assert statement["Condition"]["Null"]["s3:prefix"] == "false"
 
 
 def test_the_access_role_reaches_the_access_table_alone(dev):
@@ -153,6 +186,20 @@ def test_the_access_role_reaches_the_access_table_alone(dev):
     assert trust["Action"] == "sts:AssumeRole"
     api = dev.logical_id("FunctionsApiRole", "AWS::IAM::Role")
     assert trust["Principal"] == {"AWS": {"Fn::GetAtt": [api, "Arn"]}}
+
+
+def test_the_registrar_adds_names_of_scopes_and_reaches_no_key(dev):
+    (statement,) = dev.statements("ScopeRolesRegistrar")
+    assert table_of(dev, statement) == "Access"
+    assert actions_of(statement, "dynamodb") == {"PutItem"}
+    assert statement["Condition"] == {
+        "ForAllValues:StringLike": {"dynamodb:LeadingKeys": ["ROOTS", "SCOPES#*"]},
+        "Null": {"dynamodb:LeadingKeys": "false"},
+    }
+    (trust,) = dev.one("AWS::IAM::Role", "ScopeRolesRegistrar")["AssumeRolePolicyDocument"]["Statement"]
+    assert trust["Action"] == "sts:AssumeRole"
+    project = dev.logical_id("FunctionsProjectRole", "AWS::IAM::Role")
+    assert trust["Principal"] == {"AWS": {"Fn::GetAtt": [project, "Arn"]}}
 
 
 def test_nobody_deletes_from_the_record(dev):

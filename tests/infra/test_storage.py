@@ -9,7 +9,6 @@ import pytest
 
 STATE = {
     "AWS::DynamoDB::Table": 3,
-    "AWS::S3::Bucket": 1,
     "AWS::SecretsManager::Secret": 1,
     "AWS::S3Vectors::VectorBucket": 1,
     "AWS::S3Vectors::Index": 1,
@@ -19,6 +18,7 @@ STATE = {
 }
 KEYS = [{"AttributeName": "pk", "KeyType": "HASH"}, {"AttributeName": "sk", "KeyType": "RANGE"}]
 every_table = pytest.mark.parametrize("table", ["Ledger", "Record", "Access"])
+every_bucket = pytest.mark.parametrize("bucket", ["Documents", "Anchors"])
 every_kind = pytest.mark.parametrize("kind", STATE)
 
 
@@ -54,11 +54,17 @@ def test_nothing_expires_from_the_record_or_from_access(dev, table):
     assert "TimeToLiveSpecification" not in dev.one("AWS::DynamoDB::Table", f"Tables{table}")
 
 
-def test_the_document_bucket_keeps_no_old_version_and_is_closed(dev):
-    bucket = dev.one("AWS::S3::Bucket")
+def test_the_document_bucket_keeps_no_old_version(dev):
+    bucket = dev.one("AWS::S3::Bucket", "Documents")
     assert "VersioningConfiguration" not in bucket
-    assert set(bucket["PublicAccessBlockConfiguration"].values()) == {True}
-    (statement,) = dev.one("AWS::S3::BucketPolicy")["PolicyDocument"]["Statement"]
+    assert "ObjectLockEnabled" not in bucket
+
+
+@every_bucket
+def test_a_bucket_is_closed_to_the_public_and_to_plain_text(dev, bucket):
+    made = dev.one("AWS::S3::Bucket", bucket)
+    assert set(made["PublicAccessBlockConfiguration"].values()) == {True}
+    (statement,) = dev.one("AWS::S3::BucketPolicy", bucket)["PolicyDocument"]["Statement"]
     assert (statement["Effect"], statement["Condition"]) == (
         "Deny",
         {"Bool": {"aws:SecureTransport": "false"}},
@@ -78,6 +84,29 @@ def test_dev_destroys_what_prod_retains(dev, prod, kind):
         assert len(made) == STATE[kind]
         assert {each["DeletionPolicy"] for each in made} == {policy}
         assert {each["UpdateReplacePolicy"] for each in made} == {policy}
+
+
+def test_dev_destroys_its_documents_and_prod_retains_them(dev, prod):
+    for template, policy in ((dev, "Delete"), (prod, "Retain")):
+        made = template.resources[template.logical_id("Documents", "AWS::S3::Bucket")]
+        assert (made["DeletionPolicy"], made["UpdateReplacePolicy"]) == (policy, policy)
+
+
+def test_anchors_are_versioned_locked_and_outlive_the_stack_in_every_stage(dev, prod):
+    for template, rule in (
+        (dev, {"Mode": "GOVERNANCE", "Days": 1}),
+        (prod, {"Mode": "COMPLIANCE", "Days": 400}),
+    ):
+        made = template.resources[template.logical_id("Anchors", "AWS::S3::Bucket")]
+        assert (made["DeletionPolicy"], made["UpdateReplacePolicy"]) == ("Retain", "Retain")
+        bucket = made["Properties"]
+        assert bucket["VersioningConfiguration"] == {"Status": "Enabled"}
+        assert bucket["ObjectLockEnabled"] is True
+        assert bucket["ObjectLockConfiguration"] == {
+            "ObjectLockEnabled": "Enabled",
+            "Rule": {"DefaultRetention": rule},
+        }
+        assert "LifecycleConfiguration" not in bucket
 
 
 @every_table

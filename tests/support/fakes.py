@@ -4,22 +4,34 @@ from __future__ import annotations
 
 import threading
 from collections import defaultdict
+from dataclasses import fields
 from typing import TYPE_CHECKING
 
 from tests.support.clock import FakeClock, fake_world
 from tests.support.knowledge_base import FakeIndex, FakeKnowledgeBase, FakeSearch
 from unsay_core.adapters.memory_ledger import MemoryLedger
-from unsay_core.application.ports import ConflictError, IndexScope, OpenScope, WorkScope
+from unsay_core.application.ports import (
+    Anchor,
+    AuditScope,
+    ConflictError,
+    IndexScope,
+    OpenScope,
+    ProjectScope,
+    WorkScope,
+)
+from unsay_core.application.scopes import NotedOnce
 from unsay_core.domain.keys import Keyring
 from unsay_core.domain.ledger import Area
+from unsay_core.domain.scope import Action
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
+    from datetime import datetime
 
     from unsay_core.application.access import ApiKey
     from unsay_core.application.ports import IndexTask
     from unsay_core.domain.memory import Memory
-    from unsay_core.domain.scope import Action, Principal, Scope
+    from unsay_core.domain.scope import Principal, Scope
 
 PEPPER = "a pepper for tests, long enough to be one"
 
@@ -76,6 +88,29 @@ class MemoryRegistry:
         return [scope for _, scope in sorted(self._scopes.items()) if scope.segments[0] == root]
 
 
+class MemoryAnchors:
+    """See `Anchors`; `down` is what it raises when it cannot be reached."""
+
+    def __init__(self, clock: FakeClock) -> None:
+        self._clock = clock
+        self.objects: dict[tuple[int, str], datetime] = {}
+        self.down: Exception | None = None
+
+    def put(self, seq: int, hash: str) -> None:
+        self._reach()
+        self.objects.setdefault((seq, hash), self._clock.now())
+
+    def since(self, seq: int) -> Iterator[Anchor]:
+        self._reach()
+        for (there, digest), at in sorted(self.objects.items()):
+            if there >= seq:
+                yield Anchor(there, digest, at, f"memory:{there:012d}-{digest}")
+
+    def _reach(self) -> None:
+        if self.down is not None:
+            raise self.down
+
+
 class MemoryIndexQueue:
     """See `IndexQueue`; a task that was sent before is taken once, as within the deduplication window."""
 
@@ -99,10 +134,12 @@ class FakeService:
         self.keyring = Keyring.from_pepper(PEPPER)
         self.keys = MemoryKeys()
         self.registry = MemoryRegistry()
+        self.scope_notes = NotedOnce(self.registry)
         self.knowledge_base = FakeKnowledgeBase()
         self.queue = MemoryIndexQueue()
         self.ledgers: dict[str, MemoryLedger] = defaultdict(MemoryLedger)
         self.documents: dict[str, MemoryDocuments] = defaultdict(MemoryDocuments)
+        self.anchors: dict[str, MemoryAnchors] = defaultdict(lambda: MemoryAnchors(self.clock))
         self.opened: list[str] = []
 
     def open_scope(
@@ -121,9 +158,20 @@ class FakeService:
             search=FakeSearch(self.knowledge_base, scope_id),
         )
 
+    def open_audit(self, principal: Principal, scope: Scope) -> AuditScope:
+        """A scope as the api λ opens it to audit it."""
+        opened = self.open_scope(principal, scope, Action.AUDIT)
+        parts = {part.name: getattr(opened, part.name) for part in fields(opened)}
+        return AuditScope(**parts, anchors=self.anchors[opened.id])
+
     def work_scope(self, scope_id: str) -> WorkScope:
-        """A scope as the project λ opens it."""
+        """A scope as the workers open it."""
         return WorkScope(scope_id, self.ledgers[scope_id], self.documents[scope_id])
+
+    def project_scope(self, scope_id: str) -> ProjectScope:
+        """A scope as the project λ opens it to anchor its chain."""
+        anchors = self.anchors[scope_id]
+        return ProjectScope(scope_id, self.ledgers[scope_id], self.documents[scope_id], anchors)
 
     def index_scope(self, scope_id: str) -> IndexScope:
         """A scope as the index λ opens it."""

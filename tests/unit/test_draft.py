@@ -88,7 +88,7 @@ def test_believing_owes_the_projections_and_counts(opened: OpenScope) -> None:
     one.record(HAPPENED)
     one.commit()
     assert opened.ledger.page(Area.PENDING, limit=9) == [
-        Pending(memory(1).id, 1, Work.PUT, fact=memory(1).fact)
+        Pending(memory(1).id, 1, Work.PUT, fact=memory(1).fact, scope="s")
     ]
     assert head(opened).memories == 1
 

@@ -92,7 +92,7 @@ def audit(call: Call, service: ApiService) -> Reply:
 def verify(call: Call, service: ApiService) -> Reply:
     """`GET /v1/audit/verify`."""
     asked = call.query(requests.VerifyQuery)
-    opened = service.open_scope(call.principal, asked.scope, Action.AUDIT)
+    opened = service.open_audit(call.principal, asked.scope)
     return Reply(200, answers.verification_answer(verify_audit(opened, start=asked.start)))
 
 

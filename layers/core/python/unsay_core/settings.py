@@ -46,6 +46,7 @@ class ApiSettings(Settings):
     record_table: str
     access_table: str
     documents_bucket: str
+    anchors_bucket: str
     knowledge_base_id: str
     data_source_id: str
     reader_role_arn: str
@@ -65,14 +66,17 @@ class AuthorizerSettings(Settings):
 
 @dataclass(frozen=True, slots=True)
 class ProjectSettings(Settings):
-    """The project λ: ledger changes become documents, index work and domain events."""
+    """The project λ: ledger changes become documents, index work, domain events, anchors and known scopes."""
 
     ledger_table: str
     record_table: str
+    access_table: str
     documents_bucket: str
+    anchors_bucket: str
     index_queue_url: str
     event_bus_name: str
     projector_role_arn: str
+    registrar_role_arn: str
 
 
 @dataclass(frozen=True, slots=True)

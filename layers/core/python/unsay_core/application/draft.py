@@ -129,7 +129,7 @@ class Draft:
         memory = replace(memory, seq=self.seq)
         self.put(memory)
         self._hold(memory)
-        self._owe(memory)
+        self.owe(memory)
         return memory
 
     def change(self, old: Memory, new: Memory) -> Memory:
@@ -140,7 +140,7 @@ class Draft:
         self._let_go(old)
         self._hold(new)
         self.put(new)
-        self._owe(new)
+        self.owe(new)
         if old.review and old.review.decision is None and new.review != old.review:
             self.delete(reviewable_ref(old.id))
         return new
@@ -214,5 +214,7 @@ class Draft:
     def _thread(self, memory: Memory) -> None:
         self._before.append(Before(memory.id, memory.seq))
 
-    def _owe(self, memory: Memory) -> None:
-        self.put(Pending(memory.id, self.seq, Work.PUT, fact=memory.fact))
+    def owe(self, memory: Memory) -> None:
+        """Leave the outbox marker that the projections work from."""
+        scope = self._opened.scope.canonical
+        self.put(Pending(memory.id, self.seq, Work.PUT, fact=memory.fact, scope=scope))

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeVar, cast
 from unsay_core.domain.memory import Memory
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
     from concurrent.futures import Executor
     from datetime import datetime
 
@@ -91,6 +91,26 @@ class Search(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
+class Anchor:
+    """A head of a scope's audit chain as it was put out of reach; `at` is the store's own time."""
+
+    seq: int
+    hash: str
+    at: datetime
+    location: str
+
+
+class Anchors(Protocol):
+    """The anchored heads of one scope's audit chain; what is here once, nobody can take back."""
+
+    def put(self, seq: int, hash: str) -> None:
+        """Anchor a head; again changes nothing."""
+
+    def since(self, seq: int) -> Iterator[Anchor]:
+        """What is anchored from a place in the chain on, in order; a place anchored twice comes twice."""
+
+
+@dataclass(frozen=True, slots=True)
 class OpenScope:
     """One scope, opened for one principal: everything a use case may touch."""
 
@@ -100,6 +120,13 @@ class OpenScope:
     keys: ScopeKeys
     ledger: Ledger
     search: Search
+
+
+@dataclass(frozen=True, slots=True)
+class AuditScope(OpenScope):
+    """A scope opened to be audited: with what is anchored of its chain."""
+
+    anchors: Anchors
 
 
 class Door(Protocol):
@@ -183,6 +210,13 @@ class WorkScope:
     id: str
     ledger: Ledger
     documents: Documents
+
+
+@dataclass(frozen=True)
+class ProjectScope(WorkScope):
+    """One scope as its changes are projected: with the place where heads of its chain are anchored."""
+
+    anchors: Anchors
 
 
 @dataclass(frozen=True)

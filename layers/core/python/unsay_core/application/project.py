@@ -6,19 +6,22 @@ from typing import TYPE_CHECKING
 
 from unsay_core.application.ports import IndexTask
 from unsay_core.domain.ledger import audit_ref, memory_ref, pending_ref
+from unsay_core.domain.scope import Scope
 from unsay_core.domain.timeline import rfc3339
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from unsay_core.application.ports import WorkScope
+    from unsay_core.application.scopes import ScopeNotes
 
 
-def project_memory(memory_id: str, scope: WorkScope) -> IndexTask | None:
+def project_memory(memory_id: str, scope: WorkScope, notes: ScopeNotes) -> IndexTask | None:
     """Bring a memory's document up to date; returns the work for the index, None if nothing is owed.
 
     The ledger is read again after a write: a document stored while its memory was being forgotten is
-    removed by whoever stored it.
+    removed by whoever stored it. The scope's name is noted before the index is asked for anything, because it
+    goes with the marker as soon as the index has answered.
     """
     found = scope.ledger.read([memory_ref(memory_id), pending_ref(memory_id)])
     pending, memory = found.get(pending_ref(memory_id)), found.get(memory_ref(memory_id))
@@ -26,6 +29,8 @@ def project_memory(memory_id: str, scope: WorkScope) -> IndexTask | None:
         scope.documents.delete(memory_id)  # whoever stored it late may have died before looking again
     if pending is None or pending.submitted:
         return None
+    if pending.scope is not None:
+        notes.add(Scope.parse(pending.scope))
     if memory is not None:
         scope.documents.put(memory)
         memory = scope.ledger.read([memory_ref(memory_id)]).get(memory_ref(memory_id))

@@ -10,13 +10,35 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
 MOST = 1_000
+REMEMBERED = 10_000  # names a process keeps in mind
 
 
-class Registry(Protocol):
-    """The names of scopes that were written to; it may lag, and decides nothing."""
+class ScopeNotes(Protocol):
+    """Where the name of a scope is noted."""
 
     def add(self, scope: Scope) -> None:
         """Note a scope; again does no harm."""
+
+
+class NotedOnce:
+    """Notes each scope once, as far as it remembers: nearly every change is in a scope that is known."""
+
+    def __init__(self, notes: ScopeNotes) -> None:
+        self._notes = notes
+        self._known: set[str] = set()
+
+    def add(self, scope: Scope) -> None:
+        """See `ScopeNotes`."""
+        if scope.canonical in self._known:
+            return
+        self._notes.add(scope)
+        if len(self._known) >= REMEMBERED:
+            self._known.clear()
+        self._known.add(scope.canonical)
+
+
+class Registry(ScopeNotes, Protocol):
+    """The names of scopes that were written to; it may lag, and decides nothing."""
 
     def roots(self) -> Iterable[str]:
         """Every first segment there is."""

@@ -14,10 +14,12 @@ from unsay_core.adapters.dynamodb.access import DynamoKeys, DynamoRegistry
 from unsay_core.adapters.dynamodb.items import Place
 from unsay_core.adapters.dynamodb.ledger import DynamoLedger
 from unsay_core.adapters.messaging import EventBridgeBus, SqsIndexQueue, SqsPostponer
+from unsay_core.adapters.s3.anchors import S3Anchors
 from unsay_core.adapters.s3.documents import S3Documents
 from unsay_core.adapters.scoped_session import QUICK, ScopedClients, ScopedSessions
 from unsay_core.adapters.world import real_world
-from unsay_core.application.ports import IndexScope, OpenScope, WorkScope
+from unsay_core.application.ports import AuditScope, IndexScope, OpenScope, ProjectScope, WorkScope
+from unsay_core.application.scopes import NotedOnce
 from unsay_core.domain.keys import Keyring
 from unsay_core.domain.scope import Action
 
@@ -107,6 +109,20 @@ class ApiService(_Keyed):
             ),
         )
 
+    def open_audit(self, principal: Principal, scope: Scope) -> AuditScope:
+        """Open a scope to be audited: as for reading, and with its anchors."""
+        opened = self.open_scope(principal, scope, Action.AUDIT)
+        clients = self.sessions.assume(self._role(Action.AUDIT), opened.id)
+        return AuditScope(
+            scope=opened.scope,
+            id=opened.id,
+            principal=opened.principal,
+            keys=opened.keys,
+            ledger=opened.ledger,
+            search=opened.search,
+            anchors=S3Anchors(lambda: clients.client("s3"), self.settings.anchors_bucket, opened.id),
+        )
+
     def _role(self, action: Action) -> str:
         match action:
             case Action.WRITE | Action.REVIEW:
@@ -159,12 +175,26 @@ class _Workshop(_Service):
 
 
 class ProjectService(_Workshop):
-    """What the project λ needs: scopes, the queue of index work, and the bus."""
+    """What the project λ needs: scopes, their anchors and names, the queue of index work, and the bus."""
 
     def __init__(self, settings: ProjectSettings, **given: Any) -> None:
         super().__init__(settings, **given)
+        self._settings = settings
+        self.scope_notes = NotedOnce(DynamoRegistry(self._registrar, settings.access_table))
         self.queue = SqsIndexQueue(self.session.client("sqs", config=QUICK), settings.index_queue_url)
         self.bus = EventBridgeBus(self.session.client("events", config=QUICK), settings.event_bus_name)
+
+    def project_scope(self, scope_id: str) -> ProjectScope:
+        """One scope with the place for its anchors."""
+        clients, scope = self.clients(scope_id), self.work_scope(scope_id)
+        anchors = S3Anchors(lambda: clients.client("s3"), self._settings.anchors_bucket, scope_id)
+        return ProjectScope(id=scope.id, ledger=scope.ledger, documents=scope.documents, anchors=anchors)
+
+    def _registrar(self) -> DynamoDBClient:
+        client: DynamoDBClient = self.sessions.assume(self._settings.registrar_role_arn, None).client(
+            "dynamodb"
+        )
+        return client
 
 
 class IndexService(_Workshop):

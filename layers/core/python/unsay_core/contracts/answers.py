@@ -159,6 +159,7 @@ def erasure_answer(erasure: Erasure) -> dict[str, Any]:
 
 def verification_answer(found: Verification) -> dict[str, Any]:
     """What walking the audit chain found."""
+    anchored = found.anchored
     return {
         "ok": found.ok,
         "complete": found.complete,
@@ -166,7 +167,8 @@ def verification_answer(found: Verification) -> dict[str, Any]:
         "length": found.length,
         "head": {"seq": found.head.seq, "hash": found.head.hash},
         "first_bad": found.first_bad,
-        "anchored": None,
+        "anchored": anchored
+        and {"seq": anchored.seq, "at": _instant(anchored.at), "location": anchored.location},
     }
 
 

@@ -98,7 +98,8 @@ class Work(StrEnum):
 class Pending:
     """Work that documents and index still owe; `seq` is the change that asked for it.
 
-    Carries what recall ranks by, so that what was just written is found while the index lags.
+    Carries what recall ranks by, so that what was just written is found while the index lags, and the scope's
+    name for whoever keeps the list of scopes; both leave with it.
     """
 
     memory_id: str
@@ -107,6 +108,7 @@ class Pending:
     fact: Fact | None = None
     erasure_id: str | None = None
     submitted: bool = False  # the knowledge base has been told
+    scope: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

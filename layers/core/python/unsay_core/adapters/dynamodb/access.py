@@ -63,7 +63,7 @@ class FirstKeys(DynamoKeys):
 
 
 class DynamoRegistry:
-    """See `Registry`; under the access table's role."""
+    """See `Registry`. Whoever lists has the access table's role; who only adds, one that can do no more."""
 
     def __init__(self, client: Callable[[], DynamoDBClient], table: str) -> None:
         self._client = client
