@@ -4,17 +4,25 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import boto3
 import typer
 from rich.console import Console
 
-from unsay_core.adapters.dynamodb.access import DynamoKeys
+from unsay_core.adapters.bedrock.search import KnowledgeBaseSearch
+from unsay_core.adapters.dynamodb.access import DynamoKeys, DynamoRegistry
+from unsay_core.adapters.dynamodb.items import Place
+from unsay_core.adapters.dynamodb.ledger import DynamoLedger
 from unsay_core.adapters.world import real_world
 from unsay_core.application.access import NewKey, first_admin, store_key
-from unsay_core.application.ports import ConflictError
+from unsay_core.application.ports import ConflictError, OpenScope
+from unsay_core.application.reindex import reindex
 from unsay_core.bootstrap.aws import read_keyring
+from unsay_core.domain.scope import Principal, PrincipalKind, Scope
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 DEFAULT_STACK = "unsay-dev"
 
@@ -59,6 +67,48 @@ def bootstrap(stack_name: str = DEFAULT_STACK) -> dict[str, str]:
     """The first admin's key of a stack, as `{"id", "secret"}`."""
     made = make_first_admin(Stack.named(stack_name))
     return {"id": made.key.id, "secret": made.secret}
+
+
+def open_as_operator(stack: Stack, scope: Scope) -> OpenScope:
+    """A scope under the operator's own AWS credentials, which are not bound to it."""
+    keyring = read_keyring(stack.session, stack.outputs["PepperSecretArn"])
+    scope_id, session = keyring.scope_id(scope.canonical), stack.session
+    place = Place(scope_id, stack.outputs["LedgerTable"], stack.outputs["RecordTable"])
+    return OpenScope(
+        scope=scope,
+        id=scope_id,
+        principal=Principal("operator", PrincipalKind.HUMAN, ()),
+        keys=keyring.for_scope(scope_id),
+        ledger=DynamoLedger(session.client("dynamodb"), place),
+        search=KnowledgeBaseSearch(
+            lambda: session.client("bedrock-agent-runtime"), stack.outputs["KnowledgeBaseId"], scope_id
+        ),
+    )
+
+
+def every_scope(stack: Stack) -> Iterator[Scope]:
+    """The scopes that were ever written to, by the list that is kept of them."""
+    client = stack.session.client("dynamodb")
+    registry = DynamoRegistry(lambda: client, stack.outputs["AccessTable"])
+    return (scope for root in registry.roots() for scope in registry.below(root))
+
+
+@app.command("reindex")
+def reindex_command(
+    scope: Annotated[str, typer.Option(help="The scope to rebuild; leave out with --all.")] = "",
+    every: Annotated[bool, typer.Option("--all", help="Rebuild every scope.")] = False,
+    after: Annotated[str, typer.Option(help="With --scope: go on behind this memory id.")] = "",
+    stack: Annotated[str, typer.Option(help="Name of the CloudFormation stack.")] = DEFAULT_STACK,
+) -> None:
+    """Rebuild documents and index from the ledger: unsay-admin reindex --scope acme/users/alice."""
+    if bool(scope) == every:
+        raise typer.BadParameter("name one scope with --scope, or take --all")
+    deployed, world = Stack.named(stack), real_world()
+    for one in every_scope(deployed) if every else [Scope.parse(scope)]:
+        with console.status(f"rebuilding {one} …") as status:
+            for reached in reindex(open_as_operator(deployed, one), world, after=after or None):
+                status.update(f"rebuilding {one} … through {reached}")
+        console.print(f"{one}: documents and index are being written anew", highlight=False)
 
 
 @app.callback()

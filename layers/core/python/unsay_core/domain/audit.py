@@ -31,6 +31,7 @@ class Event(StrEnum):
     APPROVED = "memory.approved"
     REJECTED = "memory.rejected"
     FORGOTTEN = "memory.forgotten"
+    REINDEXED = "scope.reindexed"
     LIFTED = "tombstone.lifted"
     REFUSED = "write.refused"
 
