@@ -109,4 +109,4 @@ def _reviewable(asked: requests.ReviewsQuery, opened: OpenScope, service: ApiSer
     after = start_of_page(asked, opened, service)
     if asked.state == "active":
         return list_memories(ListMemories(limit=asked.limit, after=after), opened, service.world)
-    return waiting(Waiting(asked.state), opened, after=after, limit=asked.limit)
+    return waiting(Waiting(asked.state), opened, service.world, after=after, limit=asked.limit)

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from unsay_core.application.digests import duplicate_digest
 from unsay_core.domain.audit import AuditEntry, Before, sealed
+from unsay_core.domain.errors import UnavailableError
 from unsay_core.domain.ledger import (
     HEAD,
     Absent,
@@ -26,6 +27,7 @@ from unsay_core.domain.ledger import (
     Put,
     Version,
     Work,
+    audit_ref,
     duplicate_ref,
     memory_ref,
     ref_of,
@@ -141,7 +143,7 @@ class Draft:
         self._hold(new)
         self.put(new)
         self.owe(new)
-        if old.review and old.review.decision is None and new.review != old.review:
+        if old.review and old.review.decision is None and not new.waits_at(self.at):
             self.delete(reviewable_ref(old.id))
         return new
 
@@ -178,11 +180,27 @@ class Draft:
         return entry
 
     def commit(self) -> None:
-        """Commit all of it or nothing; raises `ConflictError` if another writer was first."""
+        """Commit all of it or nothing; raises `ConflictError` if another writer was first.
+
+        A store that fell silent may have done it all the same: whether it has is looked up, never guessed.
+        """
         if self._head != (self._found[HEAD] or Head()):
             self.put(self._head)
-        if any(not isinstance(part, Check) for part in self._parts.values()):
+        if all(isinstance(part, Check) for part in self._parts.values()):
+            return
+        try:
             self._opened.ledger.commit(tuple(self._parts.values()))
+        except UnavailableError:
+            if not self._is_committed():
+                raise
+
+    def _is_committed(self) -> bool:
+        """True if the chain has the entry this change ends with; a change without one is safe to repeat."""
+        place = audit_ref(self._head.seq)
+        mine = self._parts.get(place)
+        if not isinstance(mine, Put):
+            return False
+        return self._opened.ledger.read([place]).get(place) == mine.entry
 
     def _expectation(self, ref: Ref[Any]) -> Expectation:
         if ref not in self._found:

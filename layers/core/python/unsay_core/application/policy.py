@@ -48,9 +48,14 @@ def refuse_forbidden(draft: Draft, opened: OpenScope, fact: Fact, *said: str | N
     if any(map(find_credential, texts)) or find_in_json([fact.data, fact.metadata]):
         _refuse(draft, "secret", SecretRefusedError("a field of this write looks like a credential"))
     for grave in standing_tombstones(draft, opened, fact.content):
-        draft.put(replace(grave, hits=grave.hits + 1))
-        refusal = TombstonedError(tombstoned_at=rfc3339(grave.at), reason=grave.reason.value)
-        _refuse(draft, "tombstoned", refusal)
+        refuse_tombstoned(draft, grave)
+
+
+def refuse_tombstoned(draft: Draft, grave: Tombstone) -> NoReturn:
+    """Refuse a value that was taken back, and count that it was tried."""
+    draft.put(replace(grave, hits=grave.hits + 1))
+    refusal = TombstonedError(tombstoned_at=rfc3339(grave.at), reason=grave.reason.value)
+    _refuse(draft, "tombstoned", refusal)
 
 
 def _refuse(draft: Draft, reason: str, refusal: UnsayError) -> NoReturn:

@@ -14,7 +14,7 @@ from unsay_core.application.replay import IdempotencyKey, Written, keep, replaye
 from unsay_core.application.settle import change, settle
 from unsay_core.application.slots import rivals, take_slot
 from unsay_core.domain.audit import Event, Happening
-from unsay_core.domain.errors import UnsayError
+from unsay_core.domain.errors import UnavailableError, UnsayError
 from unsay_core.domain.ledger import Reviewable, Waiting, duplicate_ref, slot_ref
 from unsay_core.domain.memory import Fact, Memory, Review, Source, Status, Trust
 from unsay_core.domain.trust import may_replace
@@ -79,6 +79,8 @@ def _outcome(command: Remember, draft: Draft, opened: OpenScope, world: World) -
         return _decide(command, draft, opened, world)
     except PolicyError as refused:
         return refused.refusal
+    except UnavailableError:
+        raise  # no word about this item: it may be half drafted
     except UnsayError as refusal:
         return refusal
 

@@ -10,17 +10,16 @@ from unsay_core.application.correct import bury_values
 from unsay_core.application.digests import commitment, value_digest
 from unsay_core.application.look_up import found
 from unsay_core.application.pages import Page, page_of
-from unsay_core.application.policy import standing_tombstones
+from unsay_core.application.policy import refuse_tombstoned, standing_tombstones
 from unsay_core.application.ports import SearchError
 from unsay_core.application.settle import change
 from unsay_core.application.slots import leave_slot, take_slot
 from unsay_core.application.versions import require_version
 from unsay_core.domain.audit import Event, Happening
-from unsay_core.domain.errors import InvalidRequestError, TombstonedError, WrongStatusError
+from unsay_core.domain.errors import InvalidRequestError, WrongStatusError
 from unsay_core.domain.ledger import Area, Reviewable, Waiting, memory_ref
 from unsay_core.domain.lifecycle import Act, after
 from unsay_core.domain.memory import Memory, Reason, Review, Status, Trust
-from unsay_core.domain.timeline import rfc3339
 
 if TYPE_CHECKING:
     from unsay_core.application.draft import Draft
@@ -103,7 +102,7 @@ def _lift_restated(old: Memory, draft: Draft, opened: OpenScope) -> str | None:
     graves = standing_tombstones(draft, opened, old.fact.content)
     for grave in graves:
         if not restated:
-            raise TombstonedError(tombstoned_at=rfc3339(grave.at), reason=grave.reason.value)
+            refuse_tombstoned(draft, grave)
         draft.put(replace(grave, lifted=True, seq=draft.seq))
     return graves[0].digest if graves else None
 
@@ -133,15 +132,18 @@ def _happening(
     )
 
 
-def waiting(state: Waiting, opened: OpenScope, *, after: str | None, limit: int) -> Page[Memory]:
-    """A page of what waits for a person, oldest first."""
+def waiting(
+    state: Waiting, opened: OpenScope, world: World, *, after: str | None, limit: int
+) -> Page[Memory]:
+    """A page of what waits for a person, oldest first; what has expired no longer does."""
     page: Page[Reviewable] = page_of(
         opened.ledger, Area.REVIEW, after=after, limit=limit, wanted=lambda place: place.waiting is state
     )
     refs = [memory_ref(place.memory_id) for place in page.entries]
     snapshot = opened.ledger.read(refs) if refs else None
-    memories = tuple(memory for ref in refs if snapshot and (memory := snapshot.get(ref)))
-    return Page(memories, page.next_after)
+    found = [memory for ref in refs if snapshot and (memory := snapshot.get(ref))]
+    now = world.clock.now()
+    return Page(tuple(memory for memory in found if memory.waits_at(now)), page.next_after)
 
 
 def nearest(memory: Memory, opened: OpenScope) -> tuple[str, ...]:

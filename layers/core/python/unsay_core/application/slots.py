@@ -30,7 +30,8 @@ def rivals(draft: Draft, memory: Memory) -> list[Memory]:
     draft.load(*overlapping)
     found = {rival.id: rival for ref in overlapping if (rival := draft.get(ref))}
     found |= {twin.id: twin} if twin else {}
-    return [rival for rival in found.values() if rival.id != memory.id and rival.status is Status.ACTIVE]
+    others = [rival for rival in found.values() if rival.id != memory.id]
+    return [rival for rival in others if rival.status_at(draft.at) is Status.ACTIVE]
 
 
 def take_slot(draft: Draft, memory: Memory) -> Memory:
@@ -40,7 +41,11 @@ def take_slot(draft: Draft, memory: Memory) -> Memory:
     """
     replaced = rivals(draft, memory)
     gone = {memory.id, *(rival.id for rival in replaced)}
-    stay = tuple(o for o in _occupants(draft, memory.fact.key) if o.memory_id not in gone)
+    stay = tuple(
+        o
+        for o in _occupants(draft, memory.fact.key)
+        if o.memory_id not in gone and not o.validity.overlaps(memory.fact.validity)  # it has expired
+    )
     if len(replaced) > MOST_REPLACED or len(stay) >= MOST_OCCUPANTS:
         raise InvalidRequestError.at("key", "this slot holds too many memories to change it in one go")
     new = [rival.id for rival in replaced if rival.id not in memory.supersedes]

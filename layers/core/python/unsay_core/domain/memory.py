@@ -171,6 +171,11 @@ class Memory:
             return Status.EXPIRED
         return self.status
 
+    def waits_at(self, now: datetime) -> bool:
+        """True if a person has to decide on it: a candidate, or what is believed and in doubt."""
+        asked = self.review is not None and self.review.decision is None
+        return asked and self.status_at(now) in (Status.ACTIVE, Status.CANDIDATE)
+
     def next_version(self, at: datetime, status: Status, **changes: Any) -> Memory:
         """The version that follows, not yet indexed; leaving `active` is the end of being believed."""
         left = self.status is Status.ACTIVE and status is not Status.ACTIVE

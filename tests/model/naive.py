@@ -1,0 +1,315 @@
+"""The service as plain lists, written for clarity: what the ledger should say after every call.
+
+It shares no code with the product. Ids and instants are the server's to choose, so the model takes them from
+the answers; everything else it works out by itself.
+"""
+
+from __future__ import annotations
+
+import copy
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+
+ALWAYS = datetime.min.replace(tzinfo=UTC)
+FOREVER = datetime.max.replace(tzinfo=UTC)
+
+# Every sentence that is said, and the value that it states: a tombstone is about the value.
+VALUES = {
+    "Alice lives in Lisbon.": "lisbon",
+    "ALICE LIVES IN LISBON": "lisbon",
+    "Alice  lives in Lisbon.": "lisbon",  # says exactly what the first one says
+    "Alice lives in Porto.": "porto",
+    "Alice lives in Porto": "porto",
+    "Alice lives in Faro.": "faro",
+    "Alice likes tea.": "tea",
+    "Алиса живёт в Лиссабоне.": "russian",
+}
+
+
+@dataclass
+class Row:
+    """One memory; `past` holds what it was before each change."""
+
+    id: str
+    content: str
+    at: datetime
+    key: str | None = None
+    valid_from: datetime | None = None
+    valid_to: datetime | None = None
+    expires_at: datetime | None = None
+    trust: str = "asserted"
+    status: str = "active"
+    waits_as: str | None = None
+    version: int = 1
+    supersedes: list[str] = field(default_factory=list)
+    superseded_by: str | None = None
+    it_changed: bool = False
+    said_before: set[str] = field(default_factory=set)
+    channels: set[str] = field(default_factory=set)
+    past: list[Row] = field(default_factory=list)
+    recorded_at: datetime = ALWAYS
+
+    @property
+    def value(self) -> str:
+        return VALUES[self.content]
+
+    @property
+    def statement(self) -> tuple[object, ...]:
+        return self.key, self.valid_from, " ".join(self.content.split())
+
+    def status_at(self, now: datetime) -> str:
+        if self.status == "active" and self.expires_at is not None and self.expires_at <= now:
+            return "expired"
+        return self.status
+
+    def is_valid_at(self, instant: datetime) -> bool:
+        return (self.valid_from or ALWAYS) <= instant < (self.valid_to or FOREVER)
+
+    def overlaps(self, other: Row) -> bool:
+        starts = max(self.valid_from or ALWAYS, other.valid_from or ALWAYS)
+        return starts < min(self.valid_to or FOREVER, other.valid_to or FOREVER)
+
+    def may_replace(self, other: Row) -> bool:
+        """A model's conclusion replaces only another; what is disputed replaces nothing."""
+        if self.trust == "inferred":
+            return other.trust == "inferred"
+        return self.trust != "disputed"
+
+    def next(self, at: datetime) -> None:
+        """Keep what it is as past; the caller then changes it."""
+        before = copy.deepcopy(self)
+        before.past = []
+        self.past.append(before)
+        self.version += 1
+        self.at = at
+
+    def known_at(self, instant: datetime) -> Row | None:
+        known = [row for row in [*self.past, self] if row.at <= instant]
+        return known[-1] if known else None
+
+
+@dataclass
+class Kept:
+    """What a request with an idempotency key led to."""
+
+    request: object
+    memory_id: str
+    version: int
+    until: datetime
+
+
+class NaiveScope:
+    """One scope: its memories, what is dead in it, and how many events it has."""
+
+    def __init__(self) -> None:
+        self.rows: dict[str, Row] = {}
+        self.forgotten: set[str] = set()
+        self.dead: dict[str, bool] = {}  # value → it stands; False once it was lifted
+        self.kept: dict[str, Kept] = {}
+        self.events = 0
+
+    # What the calls do. Each says how the service should answer: "ok", or the code of its refusal.
+
+    def remember(self, row: Row, now: datetime, channel: str = "api") -> str:
+        if self._is_dead(row.content):
+            self.events += 1
+            return "tombstoned"
+        if twin := self.twin(row, now):
+            if channel not in twin.channels:
+                twin.next(row.at)
+                twin.channels.add(channel)
+                self.events += 1
+            return "twin"
+        row.channels, row.recorded_at = {channel}, row.at
+        row.trust = "inferred" if channel == "extract" else "asserted"
+        if not all(row.may_replace(rival) for rival in self._rivals(row, now)):
+            row.status = row.waits_as = "candidate"
+        else:
+            self._take_slot(row, now)
+        self.rows[row.id] = row
+        self.events += 1
+        return "ok"
+
+    def edit(self, row_id: str, version: int, changes: dict[str, object], at: datetime) -> str:
+        if refusal := self._not_changeable(row_id, version, at, {"active"}):
+            return refusal
+        row = self.rows[row_id]
+        wanted = copy.deepcopy(row)
+        for name, value in changes.items():
+            setattr(wanted, name, value)
+        if (wanted.valid_from or ALWAYS) >= (wanted.valid_to or FOREVER):
+            return "invalid_request"
+        if all(getattr(row, name) == value for name, value in changes.items()):
+            return "ok"
+        if self._is_dead(wanted.content):
+            self.events += 1
+            return "tombstoned"
+        is_restated = wanted.statement != row.statement or wanted.valid_to != row.valid_to
+        if is_restated and row.trust != "disputed":
+            wanted.trust = "asserted"
+        if not all(wanted.may_replace(rival) for rival in self._rivals(wanted, at)):
+            return "wrong_status"
+        row.next(at)
+        row.trust = wanted.trust
+        if wanted.value != row.value:
+            row.said_before.add(row.value)
+        for name, value in changes.items():
+            setattr(row, name, value)
+        self._take_slot(row, at)
+        self.events += 1
+        return "ok"
+
+    def correct(self, old_id: str, version: int, new: Row, because: str) -> str:
+        if refusal := self._not_changeable(old_id, version, new.at, {"active"}):
+            return refusal
+        old = self.rows[old_id]
+        if (new.valid_from or ALWAYS) >= (new.valid_to or FOREVER):
+            return "invalid_request"
+        if self._is_dead(new.content):
+            self.events += 1
+            return "tombstoned"
+        new.channels, new.recorded_at, new.supersedes = {"api"}, new.at, [old.id]
+        self._supersede(old, new, it_changed=because == "changed")
+        self._take_slot(new, new.at)
+        self.rows[new.id] = new
+        if because == "wrong" and old.value != new.value:
+            self.dead[old.value] = True
+        self.events += 1
+        return "ok"
+
+    def retract(self, row_id: str, version: int, at: datetime) -> str:
+        if refusal := self._not_changeable(row_id, version, at, {"active", "candidate", "superseded"}):
+            return refusal
+        return self._take_back(row_id, "retracted", at)
+
+    def dispute(self, row_id: str, version: int, at: datetime) -> str:
+        if refusal := self._not_changeable(row_id, version, at, {"active"}):
+            return refusal
+        row = self.rows[row_id]
+        row.next(at)
+        row.trust = row.waits_as = "disputed"
+        self.events += 1
+        return "ok"
+
+    def approve(self, row_id: str, version: int, at: datetime) -> str:
+        if refusal := self._not_changeable(row_id, version, at, {"active", "candidate"}):
+            return refusal
+        row = self.rows[row_id]
+        if row.status == "active" and row.trust == "verified":
+            return "wrong_status"
+        if row.status == "candidate" and self._is_dead(row.content):
+            self.events += 1
+            return "tombstoned"
+        row.next(at)
+        if row.status == "candidate":
+            self._take_slot(row, at)
+        row.status, row.trust, row.waits_as = "active", "verified", None
+        self.events += 1
+        return "ok"
+
+    def reject(self, row_id: str, version: int, at: datetime) -> str:
+        if refusal := self._not_changeable(row_id, version, at, {"active", "candidate"}):
+            return refusal
+        return self._take_back(row_id, "rejected", at)
+
+    def forget(self, row_id: str, *, with_value: bool) -> str:
+        if row_id in self.forgotten:
+            return "already_forgotten"
+        if row_id not in self.rows:
+            return "not_found"
+        for gone in self.family(row_id):
+            row = self.rows.pop(gone)
+            self.forgotten.add(gone)
+            if with_value:
+                self.dead |= dict.fromkeys({row.value, *row.said_before}, True)
+        self.events += 1
+        return "ok"
+
+    def lift(self, value: str) -> str:
+        if value not in self.dead:
+            return "not_found"
+        if not self.dead[value]:
+            return "wrong_status"
+        self.dead[value] = False
+        self.events += 1
+        return "ok"
+
+    # What the reads should say.
+
+    def with_status(self, status: str, now: datetime) -> list[Row]:
+        return [row for row in self.rows.values() if row.status_at(now) == status]
+
+    def listed(self, now: datetime) -> set[str]:
+        return {row.id for row in self.with_status("active", now)}
+
+    def recalled(self, now: datetime) -> set[str]:
+        active = self.with_status("active", now)
+        return {row.id for row in active if row.trust != "disputed" and row.is_valid_at(now)}
+
+    def as_of(self, known_at: datetime) -> dict[str, int]:
+        """Which version of which memory answers for what was believed, and held, then."""
+        found = {}
+        for row in self.rows.values():
+            then = row.known_at(known_at)
+            if then is None or not then.is_valid_at(known_at):
+                continue
+            status = then.status_at(known_at)
+            if status == "active" or (status == "superseded" and then.it_changed):
+                found[then.id] = then.version
+        return found
+
+    def waiting(self, state: str, now: datetime) -> set[str]:
+        return {r.id for r in self.rows.values() if r.waits_as == state and r.status_at(now) != "expired"}
+
+    def twin(self, row: Row, now: datetime) -> Row | None:
+        same = [other for other in self.with_status("active", now) if other.statement == row.statement]
+        assert len(same) <= 1
+        return same[0] if same else None
+
+    def family(self, row_id: str) -> list[str]:
+        """A memory and everything it replaced, to any depth."""
+        found = [row_id]
+        for known in found:
+            found += [i for i in self.rows[known].supersedes if i in self.rows and i not in found]
+        return found
+
+    # What they have in common.
+
+    def _not_changeable(self, row_id: str, version: int, now: datetime, allowed: set[str]) -> str | None:
+        if row_id not in self.rows:
+            return "not_found"
+        if self.rows[row_id].version != version:
+            return "version_conflict"
+        return None if self.rows[row_id].status_at(now) in allowed else "wrong_status"
+
+    def _is_dead(self, content: str) -> bool:
+        return self.dead.get(VALUES[content], False)
+
+    def _rivals(self, row: Row, now: datetime) -> list[Row]:
+        """What cannot be believed beside it: another in its slot, or another that says the same."""
+        active = [other for other in self.with_status("active", now) if other.id != row.id]
+        in_its_slot = [o for o in active if row.key and o.key == row.key and o.overlaps(row)]
+        return in_its_slot + [o for o in active if o not in in_its_slot and o.statement == row.statement]
+
+    def _take_slot(self, row: Row, now: datetime) -> None:
+        for rival in self._rivals(row, now):
+            self._supersede(rival, row, it_changed=True)
+            row.supersedes.append(rival.id)
+
+    def _supersede(self, old: Row, new: Row, *, it_changed: bool) -> None:
+        old.next(new.at)
+        old.status, old.superseded_by, old.it_changed, old.waits_as = "superseded", new.id, it_changed, None
+        if it_changed:
+            end = min(old.valid_to or FOREVER, new.valid_from or new.at)
+            old.valid_to = max(end, old.valid_from or ALWAYS)
+
+    def _take_back(self, row_id: str, status: str, at: datetime) -> str:
+        row = self.rows[row_id]
+        row.next(at)
+        row.status, row.waits_as = status, None
+        self.dead[row.value] = True
+        self.events += 1
+        return "ok"
+
+
+DAY = timedelta(hours=24)

@@ -1,0 +1,397 @@
+"""Any sequence of calls on two scopes answers as the naive model says, and keeps what is promised."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import datetime, timedelta
+from itertools import combinations
+from typing import Any, ClassVar
+
+import pytest
+from hypothesis import HealthCheck, settings
+from hypothesis import strategies as st
+from hypothesis.stateful import (
+    RuleBasedStateMachine,
+    initialize,
+    invariant,
+    precondition,
+    rule,
+    run_state_machine_as_test,
+)
+
+from tests.model.naive import ALWAYS, DAY, FOREVER, VALUES, Kept, NaiveScope, Row
+from tests.support.clock import BEGIN
+from tests.support.fakes import FakeService
+from tests.support.http import ADMIN, Answer, Caller
+from unsay_core.adapters.records import to_record
+from unsay_core.application.digests import value_digest
+from unsay_core.application.remember import Remember, remember
+from unsay_core.domain.errors import UnsayError
+from unsay_core.domain.ledger import HEAD, Area
+from unsay_core.domain.memory import Fact, Memory, Trust
+from unsay_core.domain.scope import Action, Scope
+
+SCOPES = ("acme/alice", "acme/bob")
+STATUSES = ("active", "candidate", "superseded", "retracted", "rejected", "expired")
+CHECKED = 3  # past instants asked for after every step; all of them at the end
+
+scopes = st.sampled_from(SCOPES)
+contents = st.sampled_from(list(VALUES))
+keys = st.sampled_from([None, "home", "home", "work"])
+years = st.sampled_from(
+    [None, None, *(datetime(year, 1, 1, tzinfo=BEGIN.tzinfo) for year in (2020, 2025, 2030))]
+)
+expiries = st.sampled_from([None, None, None, *(BEGIN + timedelta(hours=hours) for hours in (30, 90, 2000))])
+picks = st.integers(0, 30)
+seen = st.sampled_from([True, True, True, True, True, True, False])  # the caller saw the current version
+
+
+def wire(**fields: Any) -> dict[str, Any]:
+    """Fields as a request carries them."""
+    return {
+        name: value.isoformat() if isinstance(value, datetime) else value for name, value in fields.items()
+    }
+
+
+def instant(text: str | None) -> datetime | None:
+    return datetime.fromisoformat(text) if text else None
+
+
+class LedgerMachine(RuleBasedStateMachine):
+    """Every rule is one call; the model says how it should have been answered."""
+
+    new_service: ClassVar[Callable[[], FakeService]]
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.service = type(self).new_service()
+        self.api = Caller(self.service)
+        self.models = {scope: NaiveScope() for scope in SCOPES}
+        self.frozen: list[tuple[datetime, dict[str, dict[str, int]]]] = []
+        self.before = {scope: self.dump(scope) for scope in SCOPES}
+        self.written: set[str] = set()
+
+    # How a rule names what it is about, and what it expects.
+
+    def now(self) -> datetime:
+        return self.service.clock.now()
+
+    def row(self, scope: str, pick: int) -> Row | None:
+        rows = list(self.models[scope].rows.values())
+        return rows[-1 - pick % len(rows)] if rows else None
+
+    def ledger(self, scope: str) -> Any:
+        return self.service.ledgers[self.service.keyring.scope_id(scope)]
+
+    def dump(self, scope: str) -> list[Any]:
+        ledger = self.ledger(scope)
+        return [to_record(entry) for area in Area for entry in ledger.page(area, limit=1000)]
+
+    def agree(self, scope: str, answer: Answer, expected: str) -> None:
+        self.written.add(scope)
+        said = answer.code or "ok"
+        assert said == ("ok" if expected == "twin" else expected), (expected, answer.text)
+
+    # The calls.
+
+    @initialize()
+    def somebody_has_said_something(self) -> None:
+        """So that the first steps have something to be about; the neighbour will say the same."""
+        expiring = {"key": "work", "expires_at": BEGIN + timedelta(hours=30)}
+        for scope in SCOPES:
+            self._remember(scope, "Alice lives in Lisbon.", {"key": "home"}, {})
+            self._remember(scope, "Alice likes tea.", expiring, {})
+
+    @rule(scope=scopes, content=contents, key=keys, valid_from=years, valid_to=years, expires_at=expiries)
+    def remember(self, scope: str, content: str, **fields: Any) -> None:
+        self._remember(scope, content, fields, {})
+
+    @rule(scope=scopes, content=contents, key=keys, name=st.sampled_from(["k1", "k2"]))
+    def remember_by_name(self, scope: str, content: str, key: str | None, name: str) -> None:
+        model, now = self.models[scope], self.now()
+        kept = model.kept.get(name)
+        if kept is None or kept.until <= now:
+            self._remember(scope, content, {"key": key}, {"idempotency_key": name})
+            return
+        answer = self.api.remember(content, scope, key=key, headers={"idempotency_key": name})
+        if kept.request != (content, key):
+            assert answer.code == "idempotency_mismatch"
+        elif kept.memory_id in model.forgotten:
+            assert answer.code == "forgotten"
+        else:
+            assert (answer["id"], answer["version"]) == (kept.memory_id, kept.version)
+            assert answer.headers["Idempotency-Replayed"] == "true"
+
+    def _remember(self, scope: str, content: str, fields: dict[str, Any], headers: dict[str, str]) -> None:
+        model, now = self.models[scope], self.now()
+        answer = self.api.remember(content, scope, headers=headers, **wire(**fields))
+        begins, ends = fields.get("valid_from") or ALWAYS, fields.get("valid_to") or FOREVER
+        if begins >= ends:
+            assert answer.status == 400
+            return
+        self._remembered(scope, answer.body if answer.code is None else None, content, fields, now, answer)
+        for name in headers.values():
+            if answer.code is None:
+                made = instant(answer["recorded_at"]) if answer.status == 201 else now
+                until = ((made or now) + DAY).replace(microsecond=0)
+                request = (content, fields["key"])
+                model.kept[name] = Kept(request, answer["id"], answer["version"], until)
+
+    def _remembered(
+        self, scope: str, body: Any, content: str, fields: dict[str, Any], now: datetime, answer: Answer
+    ) -> None:
+        at = instant(body["updated_at"]) if body else now
+        row = Row(body["id"] if body else "", content, at or now, **fields)
+        expected = self.models[scope].remember(row, now)
+        self.agree(scope, answer, expected)
+        assert answer.status == {"ok": 201, "twin": 200, "tombstoned": 409}[expected]
+
+    @rule(scope=scopes, items=st.lists(st.tuples(contents, keys), min_size=1, max_size=4))
+    def remember_batch(self, scope: str, items: list[tuple[str, str | None]]) -> None:
+        model, now = self.models[scope], self.now()
+        body = {"scope": scope, "items": [{"content": content, "key": key} for content, key in items]}
+        results = self.api.send("POST", "/v1/memories/batch", body)["results"]
+        assert len(results) == len(items)
+        self.written.add(scope)
+        for (content, key), result in zip(items, results, strict=True):
+            memory = result.get("memory")
+            at = instant(memory["updated_at"]) if memory else now
+            expected = model.remember(Row(memory["id"] if memory else "", content, at or now, key=key), now)
+            assert result["status"] == {"ok": 201, "twin": 200, "tombstoned": 409}[expected]
+
+    @rule(scope=scopes, content=contents, key=keys)
+    def infer(self, scope: str, content: str, key: str | None) -> None:
+        """What a model concluded; no call of the API says so, the extraction will."""
+        model, now = self.models[scope], self.now()
+        opened = self.service.open_scope(ADMIN, Scope.parse(scope), Action.WRITE)
+        command = Remember(Fact(content, key=key), channel="extract", trust=Trust.INFERRED)
+        self.written.add(scope)
+        try:
+            memory = remember(command, opened, self.service.world).memory
+        except UnsayError as refusal:
+            assert model.remember(Row("", content, now, key=key), now, "extract") == refusal.code
+        else:
+            row = Row(memory.id, content, memory.updated_at, key=key)
+            assert model.remember(row, now, "extract") in ("ok", "twin")
+
+    @rule(
+        scope=scopes,
+        pick=picks,
+        current=seen,
+        changes=st.fixed_dictionaries(
+            {}, optional={"content": contents, "key": keys, "valid_to": years, "expires_at": expiries}
+        ).filter(bool),
+    )
+    def edit(self, scope: str, pick: int, current: bool, changes: dict[str, Any]) -> None:
+        if row := self.row(scope, pick):
+            version = row.version if current else row.version + 1
+            now = self.now()
+            answer = self.api.edit(row.id, version=version, scope=scope, **wire(**changes))
+            at = instant(answer["updated_at"]) if answer.code is None else now
+            self.agree(scope, answer, self.models[scope].edit(row.id, version, changes, at or now))
+
+    @rule(
+        scope=scopes,
+        pick=picks,
+        current=seen,
+        content=contents,
+        because=st.sampled_from(["changed", "wrong"]),
+        stated=st.fixed_dictionaries({}, optional={"key": keys, "valid_from": years}),
+    )
+    def correct(
+        self, scope: str, pick: int, current: bool, content: str, because: str, stated: dict[str, Any]
+    ) -> None:
+        if old := self.row(scope, pick):
+            version = old.version if current else old.version + 1
+            now = self.now()
+            answer = self.api.correct(
+                old.id, content, because, version=version, scope=scope, **wire(**stated)
+            )
+            done = answer.code is None
+            at = (instant(answer["recorded_at"]) if done else now) or now
+            start = stated.get("valid_from", at if because == "changed" else old.valid_from)
+            new = Row(
+                answer["id"] if done else "",
+                content,
+                at,
+                key=stated.get("key", old.key),
+                valid_from=start,
+                valid_to=old.valid_to,
+                expires_at=old.expires_at,
+            )
+            self.agree(scope, answer, self.models[scope].correct(old.id, version, new, because))
+
+    @rule(
+        scope=scopes,
+        pick=picks,
+        current=seen,
+        verb=st.sampled_from(["retract", "dispute", "dispute", "approve", "reject"]),
+    )
+    def judge(self, scope: str, pick: int, current: bool, verb: str) -> None:
+        if row := self.row(scope, pick):
+            version = row.version if current else row.version + 1
+            now = self.now()
+            given: dict[str, Any] = {"version": version, "scope": scope}
+            if verb in ("retract", "dispute"):
+                answer = getattr(self.api, verb)(row.id, **given)
+            else:
+                answer = self.api.decide(row.id, verb, reason="incorrect", **given)
+            at = instant(answer["updated_at"]) if answer.code is None else now
+            self.agree(scope, answer, getattr(self.models[scope], verb)(row.id, version, at))
+
+    @rule(scope=scopes, pick=picks, tombstone=st.sampled_from(["value", "id"]))
+    def forget(self, scope: str, pick: int, tombstone: str) -> None:
+        if row := self.row(scope, pick):
+            family = self.models[scope].family(row.id)
+            answer = self.api.forget(row.id, scope=scope, tombstone=tombstone)
+            self.agree(scope, answer, self.models[scope].forget(row.id, with_value=tombstone == "value"))
+            assert answer["erased"] == len(family)
+
+    @rule(scope=scopes, pick=picks)
+    def lift(self, scope: str, pick: int) -> None:
+        said = list(VALUES)
+        dead = [content for content in said if VALUES[content] in self.models[scope].dead]
+        value = (dead or said)[pick % len(dead or said)]
+        keyring = self.service.keyring
+        digest = value_digest(keyring.for_scope(keyring.scope_id(scope)), value)
+        self.agree(scope, self.api.lift(digest, scope=scope), self.models[scope].lift(VALUES[value]))
+
+    @rule(hours=st.sampled_from([1, 25, 24 * 60]))
+    def time_passes(self, hours: int) -> None:
+        self.service.clock.pass_(hours=hours)
+
+    def expiring(self) -> list[datetime]:
+        rows = [row for model in self.models.values() for row in model.rows.values()]
+        return [row.expires_at for row in rows if row.expires_at and row.status_at(self.now()) == "active"]
+
+    @precondition(expiring)
+    @rule()
+    def something_expires(self) -> None:
+        """The clock stands at the very instant: what expires at it is gone."""
+        self.service.clock.stand_at(min(self.expiring()))
+
+    @rule(scope=scopes)
+    def the_index_takes_what_is_there(self, scope: str) -> None:
+        """And keeps it: an index that never learns that something is gone."""
+        scope_id = self.service.keyring.scope_id(scope)
+        for memory in self.ledger(scope).page(Area.MEMORY, limit=1000):
+            assert isinstance(memory, Memory)
+            self.service.knowledge_base.documents.setdefault((scope_id, memory.id), memory)
+
+    # What holds after every step.
+
+    @invariant()
+    def everything_that_is_promised_holds(self) -> None:
+        self.the_other_scope_is_as_it_was()
+        self.every_listing_holds_what_it_should_and_nothing_else()
+        self.recall_finds_what_is_believed_now_and_nothing_else()
+        self.what_was_forgotten_never_answers()
+        self.the_review_queue_holds_what_waits()
+        self.every_change_is_one_event_of_a_whole_chain()
+        self.the_head_counts_the_memories()
+        self.a_slot_has_one_memory_at_each_valid_time()
+        self.the_past_answers_as_it_did()
+
+    def the_other_scope_is_as_it_was(self) -> None:
+        after = {scope: self.dump(scope) for scope in SCOPES}
+        for scope in set(SCOPES) - self.written:
+            assert after[scope] == self.before[scope]
+        self.before = after
+        self.written.clear()
+
+    def every_listing_holds_what_it_should_and_nothing_else(self) -> None:
+        for scope, model in self.models.items():
+            now = self.now()
+            for status in STATUSES:
+                listed = self.api.list(scope, status=status, limit=100)["items"]
+                assert {shown(memory) for memory in listed} == {
+                    expected(row, now) for row in model.with_status(status, now)
+                }
+
+    def recall_finds_what_is_believed_now_and_nothing_else(self) -> None:
+        for scope, model in self.models.items():
+            items = self.api.recall("", scope, limit=50)["items"]
+            assert {item["memory"]["id"] for item in items} == model.recalled(self.now())
+            asked = self.api.recall("Alice lives in Lisbon.", scope, limit=50)["items"]
+            assert {item["memory"]["id"] for item in asked} <= model.recalled(self.now())
+
+    def what_was_forgotten_never_answers(self) -> None:
+        for scope, model in self.models.items():
+            for memory_id in sorted(model.forgotten)[-CHECKED:]:
+                assert self.api.get(memory_id, scope).code == "not_found"
+                assert self.api.history(memory_id, scope)["versions"] == []
+
+    def the_review_queue_holds_what_waits(self) -> None:
+        for scope, model in self.models.items():
+            for state in ("candidate", "disputed"):
+                waiting = self.api.reviews(scope, state=state, limit=100)["items"]
+                assert {memory["id"] for memory in waiting} == model.waiting(state, self.now())
+
+    def every_change_is_one_event_of_a_whole_chain(self) -> None:
+        for scope, model in self.models.items():
+            chain = self.api.verify(scope)
+            assert (chain["ok"], chain["length"]) == (True, model.events)
+
+    def the_head_counts_the_memories(self) -> None:
+        for scope, model in self.models.items():
+            head = self.ledger(scope).read([HEAD]).get(HEAD)
+            active = [row for row in model.rows.values() if row.status == "active"]
+            assert (head.memories if head else 0) == len(active)
+
+    def a_slot_has_one_memory_at_each_valid_time(self) -> None:
+        for scope in SCOPES:
+            listed = self.api.list(scope, limit=100)["items"]
+            for one, other in combinations([memory for memory in listed if memory["key"]], 2):
+                starts = max(instant(m["valid_from"]) or ALWAYS for m in (one, other))
+                ends = min(instant(m["valid_to"]) or FOREVER for m in (one, other))
+                assert one["key"] != other["key"] or starts >= ends
+
+    def the_past_answers_as_it_did(self) -> None:
+        self.frozen.append((self.now(), {scope: m.as_of(self.now()) for scope, m in self.models.items()}))
+        for moment in [*self.frozen[: CHECKED - 1], self.frozen[-1]]:
+            self.check_past(*moment)
+
+    def check_past(self, moment: datetime, answered: dict[str, dict[str, int]]) -> None:
+        for scope, model in self.models.items():
+            kept = {i: version for i, version in answered[scope].items() if i not in model.forgotten}
+            items = self.api.list(scope, known_at=moment.isoformat(), limit=100)["items"]
+            assert {memory["id"]: memory["version"] for memory in items} == kept, moment
+
+    def teardown(self) -> None:
+        for moment in self.frozen:
+            self.check_past(*moment)
+
+
+def shown(memory: dict[str, Any]) -> tuple[Any, ...]:
+    """What a listing says of a memory, as far as the model knows it."""
+    names = ("id", "version", "content", "key", "status", "trust", "superseded_by")
+    times = (memory["valid_from"], memory["valid_to"], memory["expires_at"], memory["updated_at"])
+    return (*(memory[name] for name in names), frozenset(memory["supersedes"]), *map(instant, times))
+
+
+def expected(row: Row, now: datetime) -> tuple[Any, ...]:
+    said = (row.id, row.version, row.content, row.key, row.status_at(now), row.trust, row.superseded_by)
+    return (*said, frozenset(row.supersedes), row.valid_from, row.valid_to, row.expires_at, row.at)
+
+
+@pytest.mark.parametrize(
+    ("backend", "examples", "steps"), [("memory", 60, 30), ("sqlite", 8, 30), ("dynamodb", 3, 15)]
+)
+def test_any_sequence_of_calls_answers_as_the_model_says(
+    backend: str, new_service: Callable[[], FakeService], examples: int, steps: int
+) -> None:
+    class Machine(LedgerMachine):
+        pass
+
+    Machine.new_service = staticmethod(new_service)
+    run_state_machine_as_test(
+        Machine,
+        settings=settings(
+            max_examples=examples,
+            stateful_step_count=steps,
+            deadline=None,
+            derandomize=True,
+            database=None,
+            suppress_health_check=list(HealthCheck),
+        ),
+    )
