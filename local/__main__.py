@@ -12,28 +12,38 @@ from local.place import Place
 _PORT = 4566
 
 
-def _place(arguments: argparse.Namespace) -> Place:
-    return Place(int(arguments.port or _PORT), Path(arguments.state).resolve())
+def _port(text: str) -> int | None:
+    """A port to listen on; none given is None."""
+    if text and not (text.isascii() and text.isdigit() and 0 < int(text) < 65_536):
+        raise argparse.ArgumentTypeError("a port is a whole number from 1 to 65535")
+    return int(text) if text else None
+
+
+def _folder(text: str) -> Path:
+    """A folder that is there or can be made."""
+    path = Path(text).resolve()
+    if path.exists() and not path.is_dir():
+        raise argparse.ArgumentTypeError(f"{path} is not a folder")
+    return path
 
 
 def _demo(arguments: argparse.Namespace) -> int:
     from local.demo import demo
 
-    port = int(arguments.port) if arguments.port else None
-    return demo(Path(arguments.file) if arguments.file else None, port)
+    return demo(Path(arguments.file) if arguments.file else None, arguments.port)
 
 
 def main(argv: list[str] | None = None) -> int:
     """Run one command; the exit code is 0 when it did what it says."""
     parser = argparse.ArgumentParser(prog="python -m local", description=__doc__)
     parser.add_argument("command", choices=["serve", "up", "down", "status", "demo"])
-    parser.add_argument("--port", default=os.environ.get("PORT"))
-    parser.add_argument("--state", default=os.environ.get("STATE") or ".unsay")
+    parser.add_argument("--port", type=_port, default=os.environ.get("PORT"))
+    parser.add_argument("--state", type=_folder, default=os.environ.get("STATE") or ".unsay")
     parser.add_argument("--file", default=os.environ.get("FILE"), help="conversation for the demo (JSONL)")
     arguments = parser.parse_args(argv)
     if arguments.command == "demo":
         return _demo(arguments)
-    place = _place(arguments)
+    place = Place(arguments.port or _PORT, arguments.state)
     if arguments.command == "serve":
         from local.server import serve
 

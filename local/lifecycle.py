@@ -167,11 +167,12 @@ class Progress:
 def _print(console: Console, place: Place, local: dict[str, Any]) -> None:
     body = '{"scope": "demo/me", "content": "I moved to Lisbon."}'
     lines = [
-        f"URL   {place.url}/v1",
+        f"URL   {place.url}",
         f"key   {local['admin_key']}",
         f"file  {place.local_json}",
         "",
-        f"curl -sS {place.url}/v1/memories -H 'Authorization: Bearer {local['admin_key']}' \\",
+        f"export UNSAY_URL={place.url} UNSAY_TOKEN={local['admin_key']}",
+        'curl -sS "$UNSAY_URL/v1/memories" -H "Authorization: Bearer $UNSAY_TOKEN" \\',
         f"  -H 'Content-Type: application/json' -H 'Idempotency-Key: first' -d '{body}'",
     ]
     for line in lines:

@@ -59,7 +59,7 @@ class Api:
         endpoint = ENDPOINTS[operation.name]
 
         def view(id: str = "") -> Response[str]:
-            call = Call(self._router.current_event, route, id)
+            call = Call(self._router.current_event, route, self._service.world.clock.now(), id)
             call.check(has_query=operation.query is not None)
             return _response(endpoint(call, self._service))
 

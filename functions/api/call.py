@@ -6,13 +6,14 @@ import json
 import re
 from base64 import b64decode
 from dataclasses import dataclass
+from datetime import datetime
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from pydantic import BaseModel, ValidationError
 
 from unsay_core.application.replay import IdempotencyKey
-from unsay_core.contracts import exact_json, query_string
+from unsay_core.contracts import exact_json, query_string, requests
 from unsay_core.contracts.base import BODY_BYTES, DEPTH
 from unsay_core.domain.errors import FieldError, InvalidRequestError, TooLargeError, UnauthenticatedError
 from unsay_core.domain.scope import Principal
@@ -24,6 +25,8 @@ if TYPE_CHECKING:
 
 M = TypeVar("M", bound=BaseModel)
 
+MOST_ERRORS = 20  # named in one answer: the rest is found when these are mended
+
 _IF_MATCH = re.compile(r'"([1-9][0-9]{0,8})"|([1-9][0-9]{0,8})', re.ASCII)
 _VISIBLE = re.compile(r"[\x21-\x7e]{1,255}", re.ASCII)
 _FIELD = re.compile(r"[A-Za-z_]{1,32}|[0-9]{1,4}", re.ASCII)
@@ -31,20 +34,22 @@ _FIELD = re.compile(r"[A-Za-z_]{1,32}|[0-9]{1,4}", re.ASCII)
 
 @dataclass
 class Call:
-    """A request; `id` is the path parameter, where the path has one."""
+    """A request that came at `now`; `id` is the path parameter, where the path has one."""
 
     event: APIGatewayProxyEventV2
     route: str
+    now: datetime
     id: str = ""
 
     @cached_property
     def principal(self) -> Principal:
         """Who calls, as the authorizer found; nothing in the request can say otherwise."""
         context = self.event.request_context.authorizer
-        found = (context.get_lambda or {}).get("principal") if context else None
-        if not found:
+        found = (context.get_lambda or {}) if context else {}
+        # The gateway keeps the authorizer's answer for a minute; a key may have expired since.
+        if not found.get("principal") or 0 < int(found.get("expires_at") or 0) <= self.now.timestamp():
             raise UnauthenticatedError
-        return Principal.from_json(json.loads(found))
+        return Principal.from_json(json.loads(found["principal"]))
 
     @cached_property
     def payload(self) -> dict[str, Any]:
@@ -71,6 +76,11 @@ class Call:
         if self.event.raw_query_string and not has_query:
             raise InvalidRequestError("this call takes no query string")
         _ = self.if_match, self.idempotency_key
+
+    @property
+    def note(self) -> str | None:
+        """The note of a call that needs no other body."""
+        return self.body(requests.NoteIn).note if self.event.body else None
 
     @property
     def if_match(self) -> int | None:
@@ -116,7 +126,9 @@ def validated(model: type[M], value: object) -> M:
     except ValidationError as refused:
         errors = tuple(
             FieldError(_path(error["loc"]), error["msg"].removeprefix("Value error, "))
-            for error in refused.errors(include_input=False, include_context=False, include_url=False)
+            for error in refused.errors(include_input=False, include_context=False, include_url=False)[
+                :MOST_ERRORS
+            ]
         )
     # Outside the except block, for the validation error quotes the input.
     raise InvalidRequestError("some fields are not valid", errors=errors)

@@ -13,7 +13,7 @@ from unsay_core.settings import AuthorizerSettings
 if TYPE_CHECKING:
     from aws_lambda_powertools.utilities.typing import LambdaContext
 
-    from unsay_core.domain.scope import Principal
+    from unsay_core.application.access import ApiKey
 
 SCHEME = "bearer"
 service = AuthorizerService(AuthorizerSettings.from_environment())
@@ -22,13 +22,15 @@ service = AuthorizerService(AuthorizerSettings.from_environment())
 @logger.inject_lambda_context
 def handler(event: dict[str, Any], _context: LambdaContext) -> dict[str, Any]:
     """Answer the gateway's question with a simple response: allowed, and who it is."""
-    principal = _principal(event)
-    if principal is None:
+    key = _key(event)
+    if key is None:
         return {"isAuthorized": False}
-    return {"isAuthorized": True, "context": {"principal": json.dumps(principal.to_json())}}
+    expires_at = int(key.expires_at.timestamp()) if key.expires_at else 0
+    context = {"principal": json.dumps(key.principal.to_json()), "expires_at": str(expires_at)}
+    return {"isAuthorized": True, "context": context}
 
 
-def _principal(event: dict[str, Any]) -> Principal | None:
+def _key(event: dict[str, Any]) -> ApiKey | None:
     scheme, _, secret = event.get("headers", {}).get("authorization", "").partition(" ")
     if scheme.lower() != SCHEME or not secret:
         return None

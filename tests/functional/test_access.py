@@ -31,8 +31,9 @@ def test_a_key_is_made_shown_once_and_works(api: Caller, service: FakeService) -
     assert made.status == 201
     assert made["secret"].startswith("unsay_")
     assert made["grants"] == [{"scope": "acme/*", "actions": ["read", "write"]}]
-    found = authenticate(made["secret"], service.keys, service.keyring, service.clock.now())
-    assert found is not None
+    key = authenticate(made["secret"], service.keys, service.keyring, service.clock.now())
+    assert key is not None
+    found = key.principal
     assert (found.id, found.kind) == (made["id"], PrincipalKind.AGENT)
     assert found.may(Action.WRITE, Scope.parse("acme/alice"))
     assert not found.may(Action.FORGET, Scope.parse("acme/alice"))
@@ -174,8 +175,27 @@ def test_what_is_not_valid_is_refused_before_the_grants_are_looked_at(api: Calle
 
 def test_the_first_admin_may_do_everything_everywhere(service: FakeService) -> None:
     made = store_key(first_admin(), "bootstrap", service.keys, service.keyring, service.world)
-    found = authenticate(made.secret, service.keys, service.keyring, service.clock.now())
-    assert found is not None
+    key = authenticate(made.secret, service.keys, service.keyring, service.clock.now())
+    assert key is not None
+    found = key.principal
     assert found.kind is PrincipalKind.HUMAN
     assert all(found.may(action, Scope.parse("any/where")) for action in Action)
     assert json.dumps(found.to_json())
+
+
+def test_a_retried_request_for_a_key_gets_the_same_key_and_no_second(
+    api: Caller, service: FakeService
+) -> None:
+    grants = [{"scope": "acme/*", "actions": ["read"]}]
+    body = {"name": "agent", "kind": "agent", "grants": grants}
+    first = api.send("POST", "/v1/keys", body, Idempotency_Key="once")
+    again = api.send("POST", "/v1/keys", body, Idempotency_Key="once")
+    assert (first.status, again.status) == (201, 201)
+    assert again.body == first.body
+    assert again.headers["Idempotency-Replayed"] == "true"
+    assert authenticate(first["secret"], service.keys, service.keyring, service.clock.now()) is not None
+    other = api.send("POST", "/v1/keys", {**body, "name": "other"}, Idempotency_Key="once")
+    assert (other.status, other.code) == (422, "idempotency_mismatch")
+    fresh = api.send("POST", "/v1/keys", body, Idempotency_Key="twice")
+    assert fresh["id"] != first["id"]
+    assert fresh["secret"] != first["secret"]

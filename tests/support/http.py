@@ -67,6 +67,7 @@ class Caller:
     def __init__(self, service: FakeService, who: Principal | None = ADMIN) -> None:
         self.service = service
         self.who = who
+        self.expires_at = 0
         self._local = threading.local()
 
     @property
@@ -102,7 +103,7 @@ class Caller:
         if self.who is None:
             del request["requestContext"]["authorizer"]
         else:
-            found = {"principal": json.dumps(self.who.to_json())}
+            found = {"principal": json.dumps(self.who.to_json()), "expires_at": str(self.expires_at)}
             request["requestContext"]["authorizer"] = {"lambda": found}
         answer = self._api(request, None)  # type: ignore[arg-type]
         flat = {

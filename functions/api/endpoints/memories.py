@@ -86,9 +86,9 @@ def dispute_memory(call: Call, service: ApiService) -> Reply:
 
 def forget_memory(call: Call, service: ApiService) -> Reply:
     """`DELETE /v1/memories/{id}`."""
-    asked = call.query(requests.ForgetQuery)
+    asked, note = call.query(requests.ForgetQuery), call.note
     opened = service.open_scope(call.principal, asked.scope, Action.FORGET)
-    command = Forget(require_id(call.id, "mem"), asked.reason, TombstoneKind(asked.tombstone))
+    command = Forget(require_id(call.id, "mem"), asked.reason, TombstoneKind(asked.tombstone), note=note)
     erasure = forget(command, opened, service.world)
     where = {"Location": address("erasures", erasure.id, opened.scope)}
     return Reply(202, answers.erasure_answer(erasure), where)

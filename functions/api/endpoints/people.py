@@ -99,9 +99,12 @@ def verify(call: Call, service: ApiService) -> Reply:
 def make_api_key(call: Call, service: ApiService) -> Reply:
     """`POST /v1/keys`."""
     asked = call.body(requests.KeyIn)
-    command = MakeKey(asked.name, asked.kind, tuple(asked.grants), asked.expires_at)
+    command = MakeKey(
+        asked.name, asked.kind, tuple(asked.grants), asked.expires_at, idempotency=call.idempotency_key
+    )
     made = make_key(command, call.principal, service.keys, service.keyring, service.world)
-    return Reply(201, answers.key_answer(made))
+    replayed = {"Idempotency-Replayed": "true"} if made.replayed else {}
+    return Reply(201, answers.key_answer(made), replayed)
 
 
 def _reviewable(asked: requests.ReviewsQuery, opened: OpenScope, service: ApiService) -> Page[Memory]:

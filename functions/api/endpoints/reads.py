@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from functions.api.endpoints.reply import Reply, memory_reply, page_reply, start_of_page
+from functions.api.endpoints.reply import Reply, memory_reply, page_reply, start_of_page, within_size
 from unsay_core.application.look_up import ListMemories, get, history, list_memories
 from unsay_core.application.recall import Recall, recall
 from unsay_core.application.scopes import known_scopes
@@ -81,7 +81,9 @@ def recall_memories(call: Call, service: ApiService) -> Reply:
     )
     found = recall(query, opened, service.world)
     took = service.world.clock.monotonic() - started
-    return Reply(200, answers.recollection_answer(found, service.world.clock.now(), took))
+    answer = answers.recollection_answer(found, service.world.clock.now(), took)
+    answer["items"] = within_size(answer["items"])
+    return Reply(200, answer)
 
 
 def get_statistics(call: Call, service: ApiService) -> Reply:

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, TypeVar
+from itertools import accumulate
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 from urllib.parse import quote
 
 from unsay_core.contracts import answers, cursor, exact_json
+from unsay_core.domain.ledger import ref_of
 
 if TYPE_CHECKING:
     from unsay_core.application.pages import Page
@@ -15,10 +17,13 @@ if TYPE_CHECKING:
     from unsay_core.application.replay import Written
     from unsay_core.bootstrap.aws import ApiService
     from unsay_core.contracts.requests import PageQuery
+    from unsay_core.domain.ledger import Entry
     from unsay_core.domain.memory import Memory
     from unsay_core.domain.scope import Scope
 
 E = TypeVar("E")
+
+ANSWER_BYTES = 4 * 1024 * 1024
 
 
 @dataclass(frozen=True)
@@ -67,10 +72,18 @@ def page_reply(
     opened: OpenScope,
     service: ApiService,
 ) -> Reply:
-    """A page, with the cursor of the next."""
-    after = page.next_after
+    """A page, with the cursor of the next; shorter than it might be where its entries are long."""
+    items = within_size([render(entry) for entry in page.entries])
+    cut = len(items) < len(page.entries)
+    after = ref_of(cast("Entry", page.entries[len(items) - 1])).id if cut else page.next_after
     sealed = cursor.seal(service.keyring, opened.id, _listing(asked), after) if after else None
-    return Reply(200, {"items": [render(entry) for entry in page.entries], "next_cursor": sealed})
+    return Reply(200, {"items": items, "next_cursor": sealed})
+
+
+def within_size(items: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The first items that an answer can carry, one at the least: Lambda answers 6 MB at the most."""
+    sizes = accumulate(len(exact_json.dumps(item).encode()) for item in items)
+    return items[: max(1, sum(size <= ANSWER_BYTES for size in sizes))]
 
 
 def _listing(asked: PageQuery) -> bytes:

@@ -8,13 +8,15 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING, Protocol
 
-from unsay_core.domain.errors import ForbiddenError, InvalidRequestError
+from unsay_core.application.ports import ConflictError
+from unsay_core.domain.errors import ForbiddenError, IdempotencyMismatchError, InvalidRequestError
 from unsay_core.domain.scope import Action, Grant, Principal, PrincipalKind, ScopePattern
 
 if TYPE_CHECKING:
     from unsay_core.application.ports import World
     from unsay_core.domain.keys import Keyring
 
+_DIGITS = "0123456789abcdefghjkmnpqrstvwxyz"
 PREFIX = "unsay_"  # of a secret: a leaked one is found by looking for it
 
 
@@ -38,6 +40,7 @@ class NewKey:
 
     key: ApiKey
     secret: str
+    replayed: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +51,7 @@ class MakeKey:
     kind: PrincipalKind
     grants: tuple[Grant, ...]
     expires_at: datetime | None = None
+    idempotency: str | None = None
 
 
 class Keys(Protocol):
@@ -71,7 +75,35 @@ def make_key(command: MakeKey, maker: Principal, keys: Keys, keyring: Keyring, w
         raise ForbiddenError("only a human makes a human's key")
     if not all(maker.includes(grant) for grant in command.grants):
         raise ForbiddenError("a key cannot be given more than its maker holds")
-    return store_key(command, maker.id, keys, keyring, world)
+    if command.idempotency is None:
+        return store_key(command, maker.id, keys, keyring, world)
+    return _same_key_again(command, maker, keys, keyring, world)
+
+
+def _same_key_again(command: MakeKey, maker: Principal, keys: Keys, keyring: Keyring, world: World) -> NewKey:
+    """A key whose id and secret follow from the request's name: a retry gets the one it missed.
+
+    Nothing has to be kept for it, least of all the secret.
+    """
+    seed = keyring.sign("key request", f"{maker.id}\n{command.idempotency}".encode())
+    number = int.from_bytes(seed[:16])
+    digits = "".join(_DIGITS[(number >> shift) & 31] for shift in range(120, -1, -5))
+    key_id, rest = f"key_0{digits}", keyring.sign("key secret", seed).hex()
+    made = _minted(command, maker.id, key_id, rest, keyring, world)
+    earlier = keys.find(key_id)
+    if earlier is None:
+        try:
+            keys.add(made.key)
+        except ConflictError:  # the same request was faster
+            return _same_key_again(command, maker, keys, keyring, world)
+        return made
+    if (earlier.name, earlier.principal, earlier.expires_at) != (
+        command.name,
+        made.key.principal,
+        command.expires_at,
+    ):
+        raise IdempotencyMismatchError("this Idempotency-Key made another key")
+    return NewKey(earlier, made.secret, replayed=True)
 
 
 def _administers(maker: Principal, pattern: ScopePattern) -> bool:
@@ -86,8 +118,15 @@ def first_admin() -> MakeKey:
 
 def store_key(command: MakeKey, maker_id: str, keys: Keys, keyring: Keyring, world: World) -> NewKey:
     """Mint and store a key; whoever calls this has checked that it may be."""
-    key_id = world.new_id("key")
-    secret = f"{PREFIX}{key_id.removeprefix('key_')}_{secrets.token_urlsafe(32)}"
+    made = _minted(command, maker_id, world.new_id("key"), secrets.token_urlsafe(32), keyring, world)
+    keys.add(made.key)
+    return made
+
+
+def _minted(
+    command: MakeKey, maker_id: str, key_id: str, rest: str, keyring: Keyring, world: World
+) -> NewKey:
+    secret = f"{PREFIX}{key_id.removeprefix('key_')}_{rest}"
     key = ApiKey(
         id=key_id,
         name=command.name,
@@ -97,12 +136,11 @@ def store_key(command: MakeKey, maker_id: str, keys: Keys, keyring: Keyring, wor
         created_by=maker_id,
         expires_at=command.expires_at,
     )
-    keys.add(key)
     return NewKey(key, secret)
 
 
-def authenticate(secret: str, keys: Keys, keyring: Keyring, now: datetime) -> Principal | None:
-    """The principal of a key's secret, or None; the comparison takes the same time for every guess."""
+def authenticate(secret: str, keys: Keys, keyring: Keyring, now: datetime) -> ApiKey | None:
+    """The key of a secret, or None; the comparison takes the same time for every guess."""
     key_id, _, rest = secret.removeprefix(PREFIX).partition("_")
     if not secret.startswith(PREFIX) or not rest or not key_id.isalnum() or not key_id.isascii():
         return None
@@ -110,4 +148,4 @@ def authenticate(secret: str, keys: Keys, keyring: Keyring, now: datetime) -> Pr
     if key is None or not hmac.compare_digest(key.digest, keyring.api_key_digest(secret)):
         return None
     expired = key.expires_at is not None and key.expires_at <= now
-    return None if expired else key.principal
+    return None if expired else key

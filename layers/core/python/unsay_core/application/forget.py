@@ -55,6 +55,7 @@ class Forget:
     memory_id: str
     reason: Reason
     bury: TombstoneKind = TombstoneKind.VALUE
+    note: str | None = None
 
 
 def forget(command: Forget, opened: OpenScope, world: World) -> Erasure:
@@ -146,6 +147,7 @@ def _erase(
             command.memory_id,
             related=also,
             reason=command.reason.value,
+            note_digest=opened.keys.note_digest(command.note) if command.note else None,
             erasure_id=erasure_id,
         )
     )

@@ -12,6 +12,7 @@ from typing import Annotated, Any
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, WithJsonSchema
 
 from unsay_core.contracts import exact_json
+from unsay_core.domain.characters import BRAILLE_BLANK, DEFAULT_IGNORABLE
 from unsay_core.domain.errors import (
     InvalidLimitError,
     InvalidRequestError,
@@ -65,6 +66,11 @@ def parse_query_limit(value: object, most: int) -> int:
     return parse_limit(int(str(value)) if digits else None, most)
 
 
+def is_blank(text: str) -> bool:
+    """True if a text shows nothing: white space and invisible characters at most."""
+    return all(c.isspace() or c in DEFAULT_IGNORABLE or c == BRAILLE_BLANK for c in text)
+
+
 def parse_content(value: object) -> str:
     """A memory's words, in NFC; raises `TooLargeError` over the limit."""
     if not isinstance(value, str):
@@ -73,7 +79,7 @@ def parse_content(value: object) -> str:
     if len(value.encode()) > 3 * CONTENT_BYTES:
         raise TooLargeError(f"content is longer than {CONTENT_BYTES} bytes")
     text = unicodedata.normalize("NFC", value)
-    if not text.strip():
+    if is_blank(text):
         raise ValueError("content is empty")
     if len(text.encode()) > CONTENT_BYTES:
         raise TooLargeError(f"content is longer than {CONTENT_BYTES} bytes")

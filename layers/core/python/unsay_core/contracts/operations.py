@@ -251,6 +251,7 @@ OPERATIONS = (
         action="admin",
         body=requests.KeyIn,
         status=201,
+        headers=("Idempotency-Key",),
     ),
     Operation("health", "GET", "/v1/health", "Whether the service is up.", schemas.HealthOut),
     Operation("openapi", "GET", "/v1/openapi.json", "This document.", OpenApiOut),

@@ -140,6 +140,12 @@ class EditIn(Wire):
         return self
 
 
+class NoteIn(Wire):
+    """The body that a call takes which needs none."""
+
+    note: Note | None = None
+
+
 class ReasonIn(Wire):
     """A change that takes something away says why."""
 
