@@ -50,12 +50,13 @@ def test_continuous_integration_runs_the_test_command_of_the_readme():
 @pytest.mark.stack
 def test_the_curl_lines_and_the_python_run_as_shown(stack: Stack):
     environment = {"UNSAY_URL": stack.url, "UNSAY_TOKEN": stack.admin_key, "PATH": "/usr/bin:/bin"}
-    remember, recall = (
+    remember, recall, key = (
         subprocess.run(
             ["/bin/sh", "-c", block], env=environment, capture_output=True, text=True, check=True
         ).stdout
         for block in blocks("sh", "curl ")
     )
+    assert json.loads(key)["secret"].startswith("unsay_")
     stored = json.loads(remember)
     assert (stored["content"], stored["key"]) == ("Alice lives in Lisbon.", "home_city")
     assert json.loads(recall)["items"][0]["memory"]["id"] == stored["id"]
