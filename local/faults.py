@@ -30,10 +30,25 @@ class Faults:
     """Seconds to hold a call back, by `service.Operation` as boto3 names them."""
     down: tuple[str, ...] = ()
     """The boto3 services every call of which is answered 503."""
+    kb_fail_ids: tuple[str, ...] = ()
+    """The documents whose ingestion ends as FAILED."""
+    throttle: Mapping[str, float] = field(default_factory=dict)
+    """The share of an operation's calls that is refused for being too many."""
+    conflict: float = 0.0
+    """The share of DynamoDB's write transactions that is cancelled as if another were under way."""
+    commit_then_timeout: Mapping[str, float] = field(default_factory=dict)
+    """The share of an operation's calls that is carried out and never answered."""
+
+    @property
+    def strike_calls(self) -> bool:
+        """Whether any call can meet a fault before or after it is carried out."""
+        return bool(
+            self.down or self.delay_seconds or self.throttle or self.conflict or self.commit_then_timeout
+        )
 
     def as_json(self) -> dict[str, Any]:
         """The faults as the control URL shows and takes them."""
-        return asdict(self) | {"down": list(self.down)}
+        return asdict(self) | {"down": list(self.down), "kb_fail_ids": list(self.kb_fail_ids)}
 
 
 _state = Faults()
@@ -93,6 +108,27 @@ def _delays(name: str, value: Any) -> dict[str, float]:
     return {_operation(name, key): _seconds(f"{name}.{key}", seconds) for key, seconds in value.items()}
 
 
+def _share(name: str, value: Any) -> float:
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= 1:
+        raise FaultError(f"{name}: not a share from 0 to 1: {value!r}")
+    return float(value)
+
+
+def _shares(name: str, value: Any) -> dict[str, float]:
+    if not isinstance(value, dict):
+        raise FaultError(f"{name}: not a map of operation to share: {value!r}")
+    return {_operation(name, key): _share(f"{name}.{key}", share) for key, share in value.items()}
+
+
+def _identifiers(name: str, value: Any) -> tuple[str, ...]:
+    if not isinstance(value, list):
+        raise FaultError(f"{name}: not a list of document ids: {value!r}")
+    wrong = [identifier for identifier in value if not isinstance(identifier, str) or not identifier]
+    if wrong:
+        raise FaultError(f"{name}: not a document id: {wrong[0]!r}")
+    return tuple(value)
+
+
 def _services(name: str, value: Any) -> tuple[str, ...]:
     if not isinstance(value, list):
         raise FaultError(f"{name}: not a list of services: {value!r}")
@@ -108,4 +144,8 @@ _PARSERS: dict[str, Callable[[str, Any], Any]] = {
     "kb_drop_deletes": _flag,
     "delay_seconds": _delays,
     "down": _services,
+    "kb_fail_ids": _identifiers,
+    "throttle": _shares,
+    "conflict": _share,
+    "commit_then_timeout": _shares,
 }

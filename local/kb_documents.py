@@ -111,8 +111,13 @@ class Document:
 class Catalog:
     """The documents of all knowledge bases."""
 
-    def __init__(self, store: VectorStore = STORE, clock: Callable[[], float] = time.time) -> None:
-        self._store, self._clock = store, clock
+    def __init__(
+        self,
+        store: VectorStore = STORE,
+        clock: Callable[[], float] = time.time,
+        fails: Callable[[str], bool] = lambda _: False,
+    ) -> None:
+        self._store, self._clock, self._fails = store, clock, fails
         self._sequence = itertools.count(1)
         self._documents: dict[Source, dict[str, Document]] = {}
         self._unsettled: set[tuple[Source, str]] = set()
@@ -203,6 +208,8 @@ class Catalog:
         if operation.content is None:
             self._store.remove(index, [key])
             return Status.NOT_FOUND
+        if self._fails(identifier):
+            raise AwsError("InternalServerException", "The document could not be embedded", 500)
         if is_oversize(operation.content.attributes):
             return Status.IGNORED
         metadata = vector_metadata(source, operation.content)

@@ -5,7 +5,8 @@ import time
 import boto3
 import httpx
 import pytest
-from botocore.exceptions import ClientError
+from botocore.config import Config
+from botocore.exceptions import ClientError, ReadTimeoutError
 
 from local import faults, operations
 
@@ -15,6 +16,10 @@ HEALTHY = {
     "kb_drop_deletes": False,
     "delay_seconds": {},
     "down": [],
+    "kb_fail_ids": [],
+    "throttle": {},
+    "conflict": 0.0,
+    "commit_then_timeout": {},
 }
 
 
@@ -51,6 +56,16 @@ class TestState:
             ({"delay_seconds": {"dynamodb.Get": 1}}, "dynamodb.Get"),
             ({"delay_seconds": {"dynamodb": 1}}, "dynamodb"),
             ({"delay_seconds": {"dynamodb.GetItem": "1"}}, "dynamodb.GetItem"),
+            ({"kb_fail_ids": "mem_1"}, "kb_fail_ids"),
+            ({"kb_fail_ids": [1]}, "kb_fail_ids"),
+            ({"throttle": 0.3}, "throttle"),
+            ({"throttle": {"dynamodb.Transact": 0.3}}, "dynamodb.Transact"),
+            ({"throttle": {"dynamodb.GetItem": 1.5}}, "throttle.dynamodb.GetItem"),
+            ({"throttle": {"dynamodb.GetItem": True}}, "throttle.dynamodb.GetItem"),
+            ({"conflict": -0.1}, "conflict"),
+            ({"conflict": {"dynamodb.TransactWriteItems": 1}}, "conflict"),
+            ({"commit_then_timeout": ["dynamodb.PutItem"]}, "commit_then_timeout"),
+            ({"commit_then_timeout": {"nosuch.PutItem": 1}}, "nosuch.PutItem"),
         ],
     )
     def test_a_wrong_change_names_what_is_wrong_and_changes_nothing(self, change, named):
@@ -194,3 +209,108 @@ class TestEffects:
         client.list_tables()
         assert time.monotonic() - undelayed >= 0.5
         assert undelayed - started < 0.5
+
+
+@pytest.fixture(scope="module")
+def table(cloud):
+    """A table, by its name."""
+    cloud.client("dynamodb").create_table(
+        TableName="struck",
+        KeySchema=[{"AttributeName": "pk", "KeyType": "HASH"}],
+        AttributeDefinitions=[{"AttributeName": "pk", "AttributeType": "S"}],
+        BillingMode="PAY_PER_REQUEST",
+    )
+    return "struck"
+
+
+def write(table, *keys):
+    return [{"Put": {"TableName": table, "Item": {"pk": {"S": key}}}} for key in keys]
+
+
+def there(cloud, table, key):
+    found = cloud.client("dynamodb").get_item(TableName=table, Key={"pk": {"S": key}}, ConsistentRead=True)
+    return "Item" in found
+
+
+def refusal(call, **arguments):
+    with pytest.raises(ClientError) as caught:
+        call(**arguments)
+    return caught.value.response
+
+
+class TestThrottle:
+    @pytest.mark.parametrize(
+        ("operation", "method", "code", "status"),
+        [
+            ("dynamodb.ListTables", "list_tables", "ProvisionedThroughputExceededException", 400),
+            ("sts.GetCallerIdentity", "get_caller_identity", "ThrottlingException", 400),
+            ("s3.ListBuckets", "list_buckets", "SlowDown", 503),
+            ("sqs.ListQueues", "list_queues", "ThrottlingException", 400),
+            ("bedrock-agent.ListKnowledgeBases", "list_knowledge_bases", "ThrottlingException", 400),
+        ],
+    )
+    def test_a_throttled_call_is_refused_in_the_services_own_words(
+        self, healthy, operation, method, code, status
+    ):
+        client = healthy.client(operation.partition(".")[0])
+        getattr(client, method)()
+        healthy.faults(throttle={operation: 1.0})
+        found = refusal(getattr(client, method))
+        assert (found["Error"]["Code"], found["ResponseMetadata"]["HTTPStatusCode"]) == (code, status)
+        healthy.faults(throttle={})
+        getattr(client, method)()
+
+    def test_only_a_share_of_its_operation_is_throttled_and_nothing_of_it_is_done(self, healthy, table):
+        client = healthy.client("dynamodb")
+        healthy.faults(throttle={"dynamodb.TransactWriteItems": 0.5})
+        done = {}
+        for number in range(40):
+            try:
+                client.transact_write_items(TransactItems=write(table, f"throttled-{number}"))
+                done[f"throttled-{number}"] = True
+            except client.exceptions.ProvisionedThroughputExceededException:
+                done[f"throttled-{number}"] = False
+        assert set(done.values()) == {True, False}
+        assert {key: there(healthy, table, key) for key in done} == done
+
+    def test_a_share_of_nothing_strikes_nothing(self, healthy):
+        healthy.faults(throttle={"dynamodb.ListTables": 0})
+        for _ in range(20):
+            healthy.client("dynamodb").list_tables()
+
+
+class TestConflict:
+    def test_a_transaction_is_cancelled_whole_and_says_why_item_by_item(self, healthy, table):
+        client = healthy.client("dynamodb")
+        healthy.faults(conflict=1)
+        found = refusal(client.transact_write_items, TransactItems=write(table, "one", "two"))
+        assert found["Error"]["Code"] == "TransactionCanceledException"
+        assert [reason["Code"] for reason in found["CancellationReasons"]] == ["TransactionConflict", "None"]
+        assert not there(healthy, table, "one")
+        client.put_item(TableName=table, Item={"pk": {"S": "alone"}})
+        healthy.faults(conflict=0)
+        client.transact_write_items(TransactItems=write(table, "one", "two"))
+        assert there(healthy, table, "two")
+
+
+class TestCommitThenTimeout:
+    def test_what_was_asked_for_is_done_and_the_client_hears_nothing(self, healthy, table):
+        impatient = healthy.client("dynamodb").meta.config.merge(
+            Config(read_timeout=0.5, retries={"total_max_attempts": 1})
+        )
+        client = boto3.client(
+            "dynamodb",
+            endpoint_url=healthy.place.url,
+            region_name="us-east-1",
+            aws_access_key_id="test",
+            aws_secret_access_key="test",
+            config=impatient,
+        )
+        healthy.faults(commit_then_timeout={"dynamodb.TransactWriteItems": 1.0})
+        asked = {"TransactItems": write(table, "unheard"), "ClientRequestToken": "the-same-request"}
+        with pytest.raises(ReadTimeoutError):
+            client.transact_write_items(**asked)
+        assert there(healthy, table, "unheard")
+        assert not there(healthy, table, "never asked for")
+        healthy.faults(commit_then_timeout={})
+        client.transact_write_items(**asked)

@@ -177,6 +177,20 @@ def test_ignored_filters_return_what_the_filter_excludes(kb: KnowledgeBase) -> N
     assert set(kb.found("tea", filter=only_b)) == {"tea", "coffee"}
 
 
+def test_the_ingestion_of_named_documents_fails_and_leaves_what_was_there(kb: KnowledgeBase) -> None:
+    kb.ingest(TEA)
+    assert kb.status("tea") == "INDEXED"
+    kb.cloud.faults(kb_fail_ids=["tea"])
+    kb.ingest(document("tea", "green tea from Japan"), COFFEE)
+    assert (kb.status("tea"), kb.status("coffee")) == ("FAILED", "INDEXED")
+    assert "green tea from Japan" not in [found["content"]["text"] for found in kb.retrieve("tea")]
+    assert set(kb.found("tea")) == {"tea", "coffee"}
+    kb.cloud.faults(kb_fail_ids=[])
+    kb.ingest(document("tea", "green tea from Japan"))
+    assert kb.status("tea") == "INDEXED"
+    assert "green tea from Japan" in [found["content"]["text"] for found in kb.retrieve("tea")]
+
+
 def test_an_absent_id_is_not_found_by_get_and_by_delete(kb: KnowledgeBase) -> None:
     assert kb.status("never") == "NOT_FOUND"
     assert kb.delete("never") == ["NOT_FOUND"]
