@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from functions.api.call import validated
-from functions.api.endpoints.reply import Reply, address, memory_reply, written_reply
+from functions.api.endpoints.reply import Reply, address, changed_reply, memory_reply, written_reply
 from functions.api.problem import problem_document
 from unsay_core.application.correct import Correct, correct
 from unsay_core.application.edit import Edit, edit
@@ -75,13 +75,13 @@ def correct_memory(call: Call, service: ApiService) -> Reply:
 def retract_memory(call: Call, service: ApiService) -> Reply:
     """`POST /v1/memories/{id}/retract`."""
     opened, command = _taking_back(call, service, Action.FORGET)
-    return memory_reply(retract(command, opened, service.world), opened, service)
+    return changed_reply(retract(command, opened, service.world), opened, service)
 
 
 def dispute_memory(call: Call, service: ApiService) -> Reply:
     """`POST /v1/memories/{id}/dispute`."""
     opened, command = _taking_back(call, service, Action.WRITE)
-    return memory_reply(dispute(command, opened, service.world), opened, service)
+    return changed_reply(dispute(command, opened, service.world), opened, service)
 
 
 def forget_memory(call: Call, service: ApiService) -> Reply:
@@ -139,7 +139,9 @@ def _result(
 def _taking_back(call: Call, service: ApiService, action: Action) -> tuple[OpenScope, TakeBack]:
     asked, where = call.body(requests.ReasonIn), call.query(requests.ScopeQuery)
     opened = service.open_scope(call.principal, where.scope, action)
-    return opened, TakeBack(require_id(call.id, "mem"), call.if_match, asked.reason, asked.note)
+    return opened, TakeBack(
+        require_id(call.id, "mem"), call.if_match, asked.reason, asked.note, call.idempotency(opened)
+    )
 
 
 def _stated(asked: requests.EditIn) -> dict[str, Any]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from functions.api.endpoints.reply import Reply, memory_reply, page_reply, start_of_page
+from functions.api.endpoints.reply import Reply, changed_reply, page_reply, start_of_page
 from unsay_core.application.access import MakeKey, make_key
 from unsay_core.application.look_up import ListMemories, list_memories
 from unsay_core.application.receipts import list_receipts, receipt
@@ -44,9 +44,14 @@ def decide_review(call: Call, service: ApiService) -> Reply:
     asked, where = call.body(requests.DecisionIn), call.query(requests.ScopeQuery)
     opened = service.open_scope(call.principal, where.scope, Action.REVIEW)
     command = Decide(
-        require_id(call.id, "mem"), call.if_match, Decision(asked.decision), asked.reason, asked.note
+        memory_id=require_id(call.id, "mem"),
+        version=call.if_match,
+        decision=Decision(asked.decision),
+        reason=asked.reason,
+        note=asked.note,
+        idempotency=call.idempotency(opened),
     )
-    return memory_reply(decide(command, opened, service.world), opened, service)
+    return changed_reply(decide(command, opened, service.world), opened, service)
 
 
 def tombstones(call: Call, service: ApiService) -> Reply:

@@ -25,7 +25,7 @@ def get_memory(call: Call, service: ApiService) -> Reply:
     asked = call.query(requests.GetQuery)
     opened = service.open_scope(call.principal, asked.scope, Action.READ)
     memory = get(require_id(call.id, "mem"), opened, known_at=asked.known_at)
-    return memory_reply(memory, opened, service)
+    return memory_reply(memory, opened, service, at=asked.known_at)
 
 
 def list_all(call: Call, service: ApiService) -> Reply:
@@ -45,7 +45,7 @@ def list_all(call: Call, service: ApiService) -> Reply:
         valid_at=asked.valid_at,
         known_at=asked.known_at,
     )
-    now, scope = service.world.clock.now(), asked.scope.canonical
+    now, scope = asked.known_at or service.world.clock.now(), asked.scope.canonical
     page = list_memories(query, opened, service.world)
     return page_reply(page, lambda m: answers.memory_answer(m, scope, now), asked, opened, service)
 
@@ -81,7 +81,8 @@ def recall_memories(call: Call, service: ApiService) -> Reply:
     )
     found = recall(query, opened, service.world)
     took = service.world.clock.monotonic() - started
-    answer = answers.recollection_answer(found, service.world.clock.now(), took)
+    now = asked.known_at or service.world.clock.now()
+    answer = answers.recollection_answer(found, now, took)
     answer["items"] = within_size(answer["items"])
     return Reply(200, answer)
 

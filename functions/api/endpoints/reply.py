@@ -12,6 +12,8 @@ from unsay_core.contracts import answers, cursor, exact_json
 from unsay_core.domain.ledger import ref_of
 
 if TYPE_CHECKING:
+    from datetime import datetime
+
     from unsay_core.application.pages import Page
     from unsay_core.application.ports import OpenScope
     from unsay_core.application.replay import Written
@@ -35,19 +37,27 @@ class Reply:
     headers: dict[str, str] = field(default_factory=dict)
 
 
-def memory_reply(memory: Memory, opened: OpenScope, service: ApiService, status: int = 200) -> Reply:
-    """One memory, with its version as the entity tag."""
-    body = answers.memory_answer(memory, opened.scope.canonical, service.world.clock.now())
+def memory_reply(
+    memory: Memory, opened: OpenScope, service: ApiService, *, status: int = 200, at: datetime | None = None
+) -> Reply:
+    """One memory as it stands, or stood `at` a time, with its version as the entity tag."""
+    body = answers.memory_answer(memory, opened.scope.canonical, at or service.world.clock.now())
     return Reply(status, body, {"ETag": f'"{memory.version}"'})
 
 
-def written_reply(written: Written, opened: OpenScope, service: ApiService) -> Reply:
-    """What a write led to."""
+def changed_reply(written: Written, opened: OpenScope, service: ApiService) -> Reply:
+    """What became of a memory."""
     reply = memory_reply(written.memory, opened, service, status=201 if written.created else 200)
-    if written.created:
-        reply.headers["Location"] = address("memories", written.memory.id, opened.scope)
     if written.replayed:
         reply.headers["Idempotency-Replayed"] = "true"
+    return reply
+
+
+def written_reply(written: Written, opened: OpenScope, service: ApiService) -> Reply:
+    """What a write led to: a memory that is new, or that said the same before."""
+    reply = changed_reply(written, opened, service)
+    if written.created:
+        reply.headers["Location"] = address("memories", written.memory.id, opened.scope)
     if written.deduplicated:
         reply.body["deduplicated"] = True
     return reply

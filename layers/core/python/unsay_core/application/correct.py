@@ -16,13 +16,15 @@ from unsay_core.application.slots import leave_slot, take_slot
 from unsay_core.application.versions import require_version
 from unsay_core.domain.audit import Event, Happening
 from unsay_core.domain.errors import InvalidRequestError, WrongStatusError
-from unsay_core.domain.ledger import Tombstone, TombstoneKind, memory_ref
+from unsay_core.domain.ledger import Tombstone, TombstoneKind, memory_ref, value_tombstone_ref
 from unsay_core.domain.memory import Because, Fact, Memory, Reason, Source, Status, Trust
 
 if TYPE_CHECKING:
     from unsay_core.application.draft import Draft
     from unsay_core.application.ports import OpenScope, World
     from unsay_core.domain.ledger import Ref
+
+MOST_WORDINGS = 20  # earlier values buried with a memory that is taken back; a forget buries all of them
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,7 +97,7 @@ def _replace(
     draft.supersede(old, by=new, because=command.because)
     new = draft.believe(take_slot(draft, new))
     if command.because is Because.WRONG:
-        _bury_value(draft, old, new, opened)
+        bury_values(draft, old, Reason.INCORRECT, opened, but=fact.content)
     draft.record(
         Happening(
             Event.CORRECTED,
@@ -110,15 +112,16 @@ def _replace(
     return new
 
 
-def _bury_value(draft: Draft, old: Memory, new: Memory, opened: OpenScope) -> None:
-    """Tombstone what never held, unless only something else about it was wrong."""
-    digest = value_digest(opened.keys, old.fact.content)
-    if digest != value_digest(opened.keys, new.fact.content):
-        bury_values(draft, [digest], Reason.INCORRECT, opened)
+def bury_values(draft: Draft, old: Memory, reason: Reason, opened: OpenScope, *, but: str = "") -> None:
+    """Tombstone what a memory says and said, in the name of the next audit entry; `but` this content.
 
-
-def bury_values(draft: Draft, digests: list[str], reason: Reason, opened: OpenScope) -> None:
-    """Tombstone values in the name of the next audit entry."""
+    Its former wordings too, or an edit would be a way to keep alive what is then taken back.
+    """
+    spared = value_digest(opened.keys, but) if but else None
+    said = [*old.earlier_values[-MOST_WORDINGS:], value_digest(opened.keys, old.fact.content)]
+    digests = [digest for digest in dict.fromkeys(said) if digest != spared]
+    draft.load(*map(value_tombstone_ref, digests))
     for digest in digests:
-        actor = opened.principal.id
-        draft.put(Tombstone(digest, TombstoneKind.VALUE, draft.at, actor, reason, seq=draft.seq))
+        known = draft.get(value_tombstone_ref(digest))
+        hits, actor = known.hits if known else 0, opened.principal.id
+        draft.put(Tombstone(digest, TombstoneKind.VALUE, draft.at, actor, reason, seq=draft.seq, hits=hits))

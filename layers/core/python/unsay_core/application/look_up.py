@@ -54,9 +54,15 @@ class ListMemories:
             self.kind in (None, fact.kind)
             and (self.tag is None or self.tag in fact.tags)
             and self.key in (None, fact.key)
-            and self.trust in (None, memory.trust)
+            and self._is_trusted(memory)
             and self.run_id in (None, memory.source.run_id)
         )
+
+    def _is_trusted(self, memory: Memory) -> bool:
+        """What is disputed is withheld, unless it is asked for."""
+        if self.trust is None:
+            return memory.status is not Status.ACTIVE or memory.trust is not Trust.DISPUTED
+        return self.trust is memory.trust
 
 
 def get(memory_id: str, opened: OpenScope, *, known_at: datetime | None = None) -> Memory:

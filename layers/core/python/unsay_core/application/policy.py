@@ -16,6 +16,8 @@ from unsay_core.domain.ledger import value_tombstone_ref
 from unsay_core.domain.timeline import rfc3339
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from unsay_core.application.draft import Draft
     from unsay_core.application.ports import OpenScope
     from unsay_core.domain.ledger import Ref, Tombstone
@@ -44,18 +46,22 @@ def refuse_forbidden(draft: Draft, opened: OpenScope, fact: Fact, *said: str | N
 
     The refusal is on the draft by then: whoever catches the error commits it.
     """
-    texts = [fact.content, *fact.tags, *(text for text in (fact.key, *said) if text)]
-    if any(map(find_credential, texts)) or find_in_json([fact.data, fact.metadata]):
+    refuse_secrets(draft, fact.content, *fact.tags, fact.key, *said, others=[fact.data, fact.metadata])
+    refuse_tombstoned(draft, standing_tombstones(draft, opened, fact.content))
+
+
+def refuse_secrets(draft: Draft, *texts: str | None, others: object = None) -> None:
+    """Raise if a text, or other JSON, holds a credential."""
+    if any(find_credential(text) for text in texts if text) or find_in_json(others):
         _refuse(draft, "secret", SecretRefusedError("a field of this write looks like a credential"))
-    for grave in standing_tombstones(draft, opened, fact.content):
-        refuse_tombstoned(draft, grave)
 
 
-def refuse_tombstoned(draft: Draft, grave: Tombstone) -> NoReturn:
-    """Refuse a value that was taken back, and count that it was tried."""
-    draft.put(replace(grave, hits=grave.hits + 1))
-    refusal = TombstonedError(tombstoned_at=rfc3339(grave.at), reason=grave.reason.value)
-    _refuse(draft, "tombstoned", refusal)
+def refuse_tombstoned(draft: Draft, graves: Sequence[Tombstone]) -> None:
+    """Raise if there is a tombstone in the way, and count that it was."""
+    for grave in graves:
+        draft.put(replace(grave, hits=grave.hits + 1, seq=draft.seq))
+        refusal = TombstonedError(tombstoned_at=rfc3339(grave.at), reason=grave.reason.value)
+        _refuse(draft, "tombstoned", refusal)
 
 
 def _refuse(draft: Draft, reason: str, refusal: UnsayError) -> NoReturn:

@@ -12,18 +12,19 @@ from unsay_core.application.draft import Draft
 from unsay_core.application.policy import PolicyError, refuse_forbidden, tombstone_refs
 from unsay_core.application.replay import IdempotencyKey, Written, keep, replayed
 from unsay_core.application.settle import change, settle
-from unsay_core.application.slots import rivals, take_slot
+from unsay_core.application.slots import overlapping, rivals, take_slot
 from unsay_core.domain.audit import Event, Happening
 from unsay_core.domain.errors import UnavailableError, UnsayError
 from unsay_core.domain.ledger import Reviewable, Waiting, duplicate_ref, slot_ref
 from unsay_core.domain.memory import Fact, Memory, Review, Source, Status, Trust
-from unsay_core.domain.trust import may_replace
+from unsay_core.domain.trust import after_corroboration, may_replace
 
 if TYPE_CHECKING:
     from unsay_core.application.ports import OpenScope, World
     from unsay_core.domain.ledger import Ref
 
-ITEMS_EACH = 12  # of a transaction, for a memory that replaces one; beyond that a new one is begun
+ITEMS_EACH = 10  # of a transaction, for one memory; beyond that a new one is begun
+ITEMS_REPLACED = 5  # and for each that it replaces
 ITEMS_MOST = 100
 
 
@@ -67,11 +68,16 @@ def _some(commands: Sequence[Remember], opened: OpenScope, world: World) -> list
     draft = Draft(opened, world.clock.now(), refs)
     outcomes: list[Written | UnsayError] = []
     for command in commands:
-        if outcomes and draft.size + ITEMS_EACH > ITEMS_MOST:
+        if outcomes and draft.size + _cost(command, draft) > ITEMS_MOST:
             break
         outcomes.append(_outcome(command, draft, opened, world))
     draft.commit()
     return outcomes
+
+
+def _cost(command: Remember, draft: Draft) -> int:
+    """How many items a command takes of a transaction at most."""
+    return ITEMS_EACH + ITEMS_REPLACED * len(overlapping(draft, command.fact))
 
 
 def _outcome(command: Remember, draft: Draft, opened: OpenScope, world: World) -> Written | UnsayError:
@@ -100,7 +106,7 @@ def _decide(command: Remember, draft: Draft, opened: OpenScope, world: World) ->
         return earlier
     refuse_forbidden(draft, opened, command.fact, command.quote, command.run_id)
     if twin := draft.twin(command.fact):
-        twin = _corroborate(twin, _source(command, opened), draft)
+        twin = _corroborate(twin, command.trust, _source(command, opened), draft)
         written = Written(twin, created=False, deduplicated=True)
     else:
         written = Written(_store(_memory(command, draft, opened, world), draft))
@@ -117,13 +123,13 @@ def _source(command: Remember, opened: OpenScope) -> Source:
     )
 
 
-def _corroborate(twin: Memory, source: Source, draft: Draft) -> Memory:
+def _corroborate(twin: Memory, trust: Trust, source: Source, draft: Draft) -> Memory:
     """Note on a memory who else has said it; saying the same again from the same source changes nothing."""
-    sources = twin.corroborated(source)
-    if sources == twin.corroborations:
+    sources, trust = twin.corroborated(source), after_corroboration(twin.trust, trust)
+    if (sources, trust) == (twin.corroborations, twin.trust):
         return twin
-    new = draft.change(twin, twin.next_version(draft.at, twin.status, corroborations=sources))
-    draft.record(Happening(Event.CORROBORATED, new.id, new.version, commitment(new)))
+    new = draft.change(twin, twin.next_version(draft.at, twin.status, trust=trust, corroborations=sources))
+    draft.record(Happening(Event.CORROBORATED, new.id, new.version, commitment(new), channel=source.channel))
     return new
 
 
@@ -160,4 +166,11 @@ def store_candidate(memory: Memory, reasons: tuple[str, ...], draft: Draft) -> M
 
 
 def _happening(event: Event, memory: Memory) -> Happening:
-    return Happening(event, memory.id, memory.version, commitment(memory), related=memory.supersedes)
+    return Happening(
+        event,
+        memory.id,
+        memory.version,
+        commitment(memory),
+        related=memory.supersedes,
+        channel=memory.source.channel,
+    )

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from enum import StrEnum
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from unsay_core.application.correct import bury_values
-from unsay_core.application.digests import commitment, value_digest
+from unsay_core.application.digests import commitment
 from unsay_core.application.look_up import found
 from unsay_core.application.pages import Page, page_of
-from unsay_core.application.policy import refuse_tombstoned, standing_tombstones
+from unsay_core.application.policy import refuse_secrets, refuse_tombstoned, standing_tombstones
 from unsay_core.application.ports import SearchError
+from unsay_core.application.replay import IdempotencyKey, Written, keep, replayed
 from unsay_core.application.settle import change
 from unsay_core.application.slots import leave_slot, take_slot
 from unsay_core.application.versions import require_version
@@ -24,6 +25,7 @@ from unsay_core.domain.memory import Memory, Reason, Review, Status, Trust
 if TYPE_CHECKING:
     from unsay_core.application.draft import Draft
     from unsay_core.application.ports import OpenScope, World
+    from unsay_core.domain.ledger import Ref
 
 RESTATED = "restates_tombstoned"  # the user said anew what was taken back
 NEAREST = 5
@@ -45,9 +47,14 @@ class Decide:
     decision: Decision
     reason: Reason | None = None
     note: str | None = None
+    idempotency: IdempotencyKey | None = None
+
+    def refs(self) -> list[Ref[Any]]:
+        """What the decision needs, for one read."""
+        return [memory_ref(self.memory_id), *([self.idempotency.ref] if self.idempotency else [])]
 
 
-def decide(command: Decide, opened: OpenScope, world: World) -> Memory:
+def decide(command: Decide, opened: OpenScope, world: World) -> Written:
     """Approve: active and verified. Reject: refused, and its value is not learned again.
 
     Raises `NotFoundError`, `WrongStatusError` for what does not wait, `TombstonedError` for approving a
@@ -57,12 +64,16 @@ def decide(command: Decide, opened: OpenScope, world: World) -> Memory:
         raise InvalidRequestError.at("reason", "a rejection has a reason")
     act = _approve if command.decision is Decision.APPROVE else _reject
 
-    def decision(draft: Draft) -> Memory:
+    def decision(draft: Draft) -> Written:
+        if earlier := replayed(command.idempotency, draft):
+            return earlier
         old = found(draft, command.memory_id)
         require_version(old, command.version)
-        return act(command, old, draft, opened)
+        refuse_secrets(draft, command.note)
+        new = act(command, old, draft, opened)
+        return keep(Written(new, created=False), command.idempotency, draft)
 
-    return change(decision, opened, world, lambda: [memory_ref(command.memory_id)])
+    return change(decision, opened, world, command.refs)
 
 
 def _approve(command: Decide, old: Memory, draft: Draft, opened: OpenScope) -> Memory:
@@ -89,20 +100,17 @@ def _reject(command: Decide, old: Memory, draft: Draft, opened: OpenScope) -> Me
     )
     new = draft.change(old, changed)
     reason = command.reason or Reason.OTHER
-    bury_values(draft, [value_digest(opened.keys, old.fact.content)], reason, opened)
+    bury_values(draft, old, reason, opened)
     draft.record(_happening(Event.REJECTED, command, new, opened))
     return new
 
 
 def _lift_restated(old: Memory, draft: Draft, opened: OpenScope) -> str | None:
     """Lift the tombstone of what the user has said anew; anything else that was taken back stays so."""
-    if old.status is Status.ACTIVE:
-        return None
-    restated = old.review is not None and RESTATED in old.review.reasons
     graves = standing_tombstones(draft, opened, old.fact.content)
+    if not old.review or RESTATED not in old.review.reasons:
+        refuse_tombstoned(draft, graves)
     for grave in graves:
-        if not restated:
-            refuse_tombstoned(draft, grave)
         draft.put(replace(grave, lifted=True, seq=draft.seq))
     return graves[0].digest if graves else None
 

@@ -11,10 +11,20 @@ from unsay_core.domain.memory import Because, Status
 
 if TYPE_CHECKING:
     from unsay_core.application.draft import Draft
-    from unsay_core.domain.memory import Memory
+    from unsay_core.domain.ledger import Ref
+    from unsay_core.domain.memory import Fact, Memory
 
-MOST_REPLACED = 20  # memories, each with four items of a transaction's hundred
+MOST_REPLACED = 12  # memories, each with five items of a transaction's hundred
 MOST_OCCUPANTS = 100  # intervals of one slot
+
+
+def overlapping(draft: Draft, fact: Fact) -> list[Ref[Memory]]:
+    """What has the key of a fact for some of its time."""
+    return [
+        memory_ref(occupant.memory_id)
+        for occupant in _occupants(draft, fact.key)
+        if occupant.validity.overlaps(fact.validity)
+    ]
 
 
 def rivals(draft: Draft, memory: Memory) -> list[Memory]:
@@ -23,12 +33,9 @@ def rivals(draft: Draft, memory: Memory) -> list[Memory]:
     Whatever has its key for some of its time; and what says exactly the same, for one active memory is
     enough for one statement.
     """
-    key, twin = memory.fact.key, draft.twin(memory.fact)
-    overlapping = [
-        memory_ref(o.memory_id) for o in _occupants(draft, key) if o.validity.overlaps(memory.fact.validity)
-    ]
-    draft.load(*overlapping)
-    found = {rival.id: rival for ref in overlapping if (rival := draft.get(ref))}
+    in_time, twin = overlapping(draft, memory.fact), draft.twin(memory.fact)
+    draft.load(*in_time)
+    found = {rival.id: rival for ref in in_time if (rival := draft.get(ref))}
     found |= {twin.id: twin} if twin else {}
     others = [rival for rival in found.values() if rival.id != memory.id]
     return [rival for rival in others if rival.status_at(draft.at) is Status.ACTIVE]

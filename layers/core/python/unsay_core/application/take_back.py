@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from unsay_core.application.correct import bury_values
-from unsay_core.application.digests import value_digest
 from unsay_core.application.look_up import found
+from unsay_core.application.policy import refuse_secrets
+from unsay_core.application.replay import IdempotencyKey, Written, keep, replayed
 from unsay_core.application.settle import change
 from unsay_core.application.slots import leave_slot
 from unsay_core.application.versions import require_version
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
 
     from unsay_core.application.draft import Draft
     from unsay_core.application.ports import OpenScope, World
+    from unsay_core.domain.ledger import Ref
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +33,11 @@ class TakeBack:
     version: int | None
     reason: Reason
     note: str | None = None
+    idempotency: IdempotencyKey | None = None
+
+    def refs(self) -> list[Ref[Any]]:
+        """What the decision needs, for one read."""
+        return [memory_ref(self.memory_id), *([self.idempotency.ref] if self.idempotency else [])]
 
     def happening(self, event: Event, memory: Memory, opened: OpenScope) -> Happening:
         """The event, with the note's digest and not its words."""
@@ -38,39 +45,45 @@ class TakeBack:
         return Happening(event, memory.id, memory.version, reason=self.reason.value, note_digest=digest)
 
 
-def retract(command: TakeBack, opened: OpenScope, world: World) -> Memory:
+def retract(command: TakeBack, opened: OpenScope, world: World) -> Written:
     """It was never true and nothing replaces it: out of every read, and its value is not learned again."""
     return _changed(_retract, command, opened, world)
 
 
-def dispute(command: TakeBack, opened: OpenScope, world: World) -> Memory:
+def dispute(command: TakeBack, opened: OpenScope, world: World) -> Written:
     """Somebody doubts it: out of recall, until a person has decided."""
     return _changed(_dispute, command, opened, world)
 
 
 def _changed(
-    decide: Callable[[TakeBack, Draft, OpenScope], Memory], command: TakeBack, opened: OpenScope, world: World
-) -> Memory:
-    return change(
-        lambda draft: decide(command, draft, opened), opened, world, lambda: [memory_ref(command.memory_id)]
-    )
+    act: Callable[[TakeBack, Memory, Draft, OpenScope], Memory],
+    command: TakeBack,
+    opened: OpenScope,
+    world: World,
+) -> Written:
+    def decide(draft: Draft) -> Written:
+        if earlier := replayed(command.idempotency, draft):
+            return earlier
+        old = found(draft, command.memory_id)
+        require_version(old, command.version)
+        refuse_secrets(draft, command.note)
+        new = act(command, old, draft, opened)
+        return keep(Written(new, created=False), command.idempotency, draft)
+
+    return change(decide, opened, world, command.refs)
 
 
-def _retract(command: TakeBack, draft: Draft, opened: OpenScope) -> Memory:
-    old = found(draft, command.memory_id)
-    require_version(old, command.version)
+def _retract(command: TakeBack, old: Memory, draft: Draft, opened: OpenScope) -> Memory:
     status = after(old.status_at(draft.at), Act.RETRACT)
     if old.status is Status.ACTIVE:
         leave_slot(draft, old)
     new = draft.change(old, old.next_version(draft.at, status, note=command.note, review=_closed(old)))
-    bury_values(draft, [value_digest(opened.keys, old.fact.content)], command.reason, opened)
+    bury_values(draft, old, command.reason, opened)
     draft.record(command.happening(Event.RETRACTED, new, opened))
     return new
 
 
-def _dispute(command: TakeBack, draft: Draft, opened: OpenScope) -> Memory:
-    old = found(draft, command.memory_id)
-    require_version(old, command.version)
+def _dispute(command: TakeBack, old: Memory, draft: Draft, opened: OpenScope) -> Memory:
     status = after(old.status_at(draft.at), Act.DISPUTE)
     review = Review((command.reason.value,), since=draft.at)
     changed = old.next_version(

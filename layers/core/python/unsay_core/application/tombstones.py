@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from unsay_core.application.pages import Page, page_of
+from unsay_core.application.policy import refuse_secrets
 from unsay_core.application.settle import change
 from unsay_core.domain.audit import Event, Happening
 from unsay_core.domain.errors import NotFoundError, WrongStatusError
@@ -34,6 +35,7 @@ def lift_tombstone(
             raise NotFoundError("no such tombstone in this scope")
         if grave.lifted:
             raise WrongStatusError("this tombstone was lifted before")
+        refuse_secrets(draft, note)
         lifted = replace(grave, lifted=True, seq=draft.seq)
         draft.put(lifted)
         note_digest = opened.keys.note_digest(note) if note else None

@@ -57,9 +57,10 @@ def memory_answer(memory: Memory, scope: str, now: datetime) -> dict[str, Any]:
 
 
 def history_answer(found: History, scope: str, now: datetime) -> dict[str, Any]:
-    """What a memory was, and what happened to it."""
+    """What a memory was, each version as it stood until the next, and what happened to it."""
+    until = [*(following.updated_at for following in found.versions[1:]), now]
     return {
-        "versions": [memory_answer(version, scope, now) for version in found.versions],
+        "versions": [memory_answer(v, scope, at) for v, at in zip(found.versions, until, strict=False)],
         "events": [event_answer(entry) for entry in found.events],
     }
 

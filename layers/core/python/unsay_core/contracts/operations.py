@@ -118,7 +118,7 @@ OPERATIONS = (
         action="forget",
         query=requests.ScopeQuery,
         body=requests.ReasonIn,
-        headers=("If-Match",),
+        headers=("If-Match", "Idempotency-Key"),
     ),
     Operation(
         "dispute",
@@ -129,7 +129,7 @@ OPERATIONS = (
         action="write",
         query=requests.ScopeQuery,
         body=requests.ReasonIn,
-        headers=("If-Match",),
+        headers=("If-Match", "Idempotency-Key"),
     ),
     Operation(
         "history",
@@ -158,7 +158,7 @@ OPERATIONS = (
         action="review",
         query=requests.ScopeQuery,
         body=requests.DecisionIn,
-        headers=("If-Match",),
+        headers=("If-Match", "Idempotency-Key"),
     ),
     Operation(
         "list_tombstones",

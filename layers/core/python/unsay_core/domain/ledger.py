@@ -135,7 +135,7 @@ class TombstoneKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Tombstone:
-    """A refusal to believe again; holds a keyed digest, never text. `seq` is the entry that made it."""
+    """A refusal to believe again; holds a keyed digest, never text. `seq` is the last entry about it."""
 
     digest: str
     kind: TombstoneKind

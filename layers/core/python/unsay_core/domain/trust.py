@@ -18,6 +18,11 @@ def after_edit(trust: Trust, *, is_restated: bool) -> Trust:
     return Trust.ASSERTED if is_restated and trust is not Trust.DISPUTED else trust
 
 
+def after_corroboration(trust: Trust, said: Trust) -> Trust:
+    """What a memory is worth that has been said again: as much as the better word for it, unless disputed."""
+    return trust if trust is Trust.DISPUTED else max(trust, said, key=lambda each: each.rank)
+
+
 def may_replace(new: Trust, old: Trust) -> bool:
     """True if a memory of trust `new` may take the place of one of trust `old` without review."""
     return old in _MAY_REPLACE[new]
