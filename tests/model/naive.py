@@ -118,6 +118,8 @@ class NaiveScope:
             if channel not in twin.channels:
                 twin.next(row.at)
                 twin.channels.add(channel)
+                if channel == "api" and twin.trust == "inferred":
+                    twin.trust = "asserted"
                 self.events += 1
             return "twin"
         row.channels, row.recorded_at = {channel}, row.at
@@ -172,8 +174,8 @@ class NaiveScope:
         self._supersede(old, new, it_changed=because == "changed")
         self._take_slot(new, new.at)
         self.rows[new.id] = new
-        if because == "wrong" and old.value != new.value:
-            self.dead[old.value] = True
+        if because == "wrong":
+            self._bury(old, but=new.value)
         self.events += 1
         return "ok"
 
@@ -197,7 +199,7 @@ class NaiveScope:
         row = self.rows[row_id]
         if row.status == "active" and row.trust == "verified":
             return "wrong_status"
-        if row.status == "candidate" and self._is_dead(row.content):
+        if self._is_dead(row.content):
             self.events += 1
             return "tombstoned"
         row.next(at)
@@ -239,8 +241,10 @@ class NaiveScope:
     def with_status(self, status: str, now: datetime) -> list[Row]:
         return [row for row in self.rows.values() if row.status_at(now) == status]
 
-    def listed(self, now: datetime) -> set[str]:
-        return {row.id for row in self.with_status("active", now)}
+    def listed(self, status: str, now: datetime) -> list[Row]:
+        """What is in doubt is withheld, unless it is asked for."""
+        rows = self.with_status(status, now)
+        return [row for row in rows if status != "active" or row.trust != "disputed"]
 
     def recalled(self, now: datetime) -> set[str]:
         active = self.with_status("active", now)
@@ -254,6 +258,8 @@ class NaiveScope:
             if then is None or not then.is_valid_at(known_at):
                 continue
             status = then.status_at(known_at)
+            if status == "active" and then.trust == "disputed":
+                continue
             if status == "active" or (status == "superseded" and then.it_changed):
                 found[then.id] = then.version
         return found
@@ -307,9 +313,13 @@ class NaiveScope:
         row = self.rows[row_id]
         row.next(at)
         row.status, row.waits_as = status, None
-        self.dead[row.value] = True
+        self._bury(row)
         self.events += 1
         return "ok"
+
+    def _bury(self, row: Row, but: str | None = None) -> None:
+        """What it says, and what it said before it was edited."""
+        self.dead |= dict.fromkeys({row.value, *row.said_before} - {but}, True)
 
 
 DAY = timedelta(hours=24)
