@@ -6,6 +6,7 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from aws_lambda_powertools.event_handler import APIGatewayHttpResolver, Response
+from aws_lambda_powertools.utilities.data_classes import APIGatewayProxyEventV2
 
 from functions.api.call import Call
 from functions.api.endpoints import ENDPOINTS
@@ -52,6 +53,8 @@ class Api:
 
     def __call__(self, event: dict[str, Any], context: LambdaContext) -> dict[str, Any]:
         """Answer one request."""
+        # The router keeps the event on its class, where routers in other threads would answer each other's.
+        self._router.current_event = APIGatewayProxyEventV2(event)
         return self._router.resolve(event, context)
 
     def _view(self, operation: Operation) -> Callable[..., Response[str]]:
