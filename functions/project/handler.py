@@ -6,6 +6,7 @@ and what lies there is read again, because transactions arrive in no order and m
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from aws_lambda_powertools.metrics import MetricUnit, single_metric
@@ -19,7 +20,7 @@ from unsay_core.domain.ledger import Area
 from unsay_core.settings import ProjectSettings
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
 
     from aws_lambda_powertools.utilities.typing import LambdaContext
 
@@ -31,34 +32,51 @@ service = ProjectService(ProjectSettings.from_environment())
 @logger.inject_lambda_context
 def handler(event: dict[str, Any], _context: LambdaContext) -> dict[str, Any]:
     """Handle a batch of stream records; those from the first that failed on come again."""
-    heads: dict[str, dict[str, Any]] = {}
-    failed: list[str] = []
+    heads = _heads(event["Records"])
     for record in event["Records"]:
-        scope_id, area, sort = _place(record)
         try:
-            _project(scope_id, area, sort, record["eventName"])
+            _project(record, heads)
         except UnreadableError as fault:  # trying again would hold up every scope of the shard
             log_fault("a record names an entry that cannot be read", fault)
-            continue
         except Exception as fault:  # noqa: BLE001 - whatever it is, the record has to come again
             log_fault("a record could not be projected", fault)
-            failed.append(_number(record))
-            break
-        if area == Area.AUDIT and record["eventName"] == "INSERT":
-            heads[scope_id] = max(record, heads.get(scope_id, record), key=_sort)
-    failed += _anchor(heads)
-    return {"batchItemFailures": [{"itemIdentifier": number} for number in failed]}
+            failed = record["dynamodb"]["SequenceNumber"]
+            return {"batchItemFailures": [{"itemIdentifier": failed}]}
+    return {"batchItemFailures": []}
 
 
-def _project(scope_id: str, area: str, sort: str, kind: str) -> None:
+def _project(record: Mapping[str, Any], heads: dict[str, str]) -> None:
+    scope_id, area, sort = _place(record)
     if area == Area.PENDING:
         task = project_memory(sort, service.work_scope(scope_id), service.scope_notes)
         service.queue.send([task] if task else [])
-    elif area == Area.AUDIT and kind == "INSERT":
+    elif area == Area.AUDIT and record["eventName"] == "INSERT":
+        _anchor(scope_id, heads)
         happened = domain_event(int(sort), service.work_scope(scope_id))
         service.bus.publish([happened] if happened else [])
     elif area == Area.AUDIT:
-        _raise_alarm(scope_id, sort, kind)
+        _raise_alarm(scope_id, sort, record["eventName"])
+
+
+def _heads(records: Iterable[Mapping[str, Any]]) -> dict[str, str]:
+    """The newest audit entry of each scope in a batch; an anchor covers all before it."""
+    heads: dict[str, str] = {}
+    for record in records:
+        scope_id, area, sort = _place(record)
+        if area == Area.AUDIT and record["eventName"] == "INSERT":
+            heads[scope_id] = max(sort, heads.get(scope_id, sort))
+    return heads
+
+
+def _anchor(scope_id: str, heads: dict[str, str]) -> None:
+    """Anchor a scope's newest entry with the first record of the scope, before anything is told of it.
+
+    An entry that cannot be read cannot be anchored; its own record says so.
+    """
+    if scope_id in heads:
+        with suppress(UnreadableError):
+            anchor_head(int(heads[scope_id]), service.project_scope(scope_id))
+        del heads[scope_id]
 
 
 def _raise_alarm(scope_id: str, sort: str, kind: str) -> None:
@@ -68,29 +86,7 @@ def _raise_alarm(scope_id: str, sort: str, kind: str) -> None:
         pass
 
 
-def _anchor(heads: Mapping[str, dict[str, Any]]) -> list[str]:
-    """Anchor the newest entry of each scope; returns the records whose entries could not be."""
-    failed = []
-    for scope_id, record in heads.items():
-        try:
-            anchor_head(int(_sort(record)), service.project_scope(scope_id))
-        except UnreadableError as fault:  # as above; the next entry's anchor covers it too
-            log_fault("a record names an entry that cannot be read", fault)
-        except Exception as fault:  # noqa: BLE001 - as above: the record comes again, and its anchor with it
-            log_fault("a head could not be anchored", fault)
-            failed.append(_number(record))
-    return failed
-
-
 def _place(record: Mapping[str, Any]) -> tuple[str, str, str]:
     keys = record["dynamodb"]["Keys"]
     scope_id, _, area = keys["pk"]["S"].rpartition("#")
     return scope_id, area, keys["sk"]["S"]
-
-
-def _sort(record: Mapping[str, Any]) -> str:
-    return str(record["dynamodb"]["Keys"]["sk"]["S"])
-
-
-def _number(record: Mapping[str, Any]) -> str:
-    return str(record["dynamodb"]["SequenceNumber"])

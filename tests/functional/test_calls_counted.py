@@ -102,3 +102,14 @@ def test_what_is_refused_before_the_door_costs_nothing(api: Caller, calls: Count
     assert api.remember("", "s").status == 400
     assert api.as_(principal("other")).remember("x", "s").status == 403
     assert calls.total() == 0
+
+
+def test_a_verification_lists_anchors_once_for_the_walk_and_once_for_the_newest(
+    api: Caller, calls: Counter[str]
+) -> None:
+    assert api.verify("s").status == 200
+    calls.clear()
+    assert api.verify("s")["ok"] is True
+    assert calls.pop("s3.ListObjectVersions") == 2, "where nothing is anchored of the stretch walked"
+    assert set(calls) <= set(READS)
+    assert calls.total() <= 5

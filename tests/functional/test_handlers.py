@@ -16,6 +16,7 @@ from tests.support.http import Caller, event, principal
 from unsay_core import settings
 from unsay_core.application.access import first_admin, store_key
 from unsay_core.application.ports import IndexTask, UnreadableError
+from unsay_core.domain.errors import UnavailableError
 from unsay_core.domain.ledger import Area
 
 CONTEXT = SimpleNamespace(
@@ -105,6 +106,67 @@ def test_records_from_the_first_that_failed_on_come_again(
     records[1]["dynamodb"]["Keys"]["pk"]["S"] = f"{scope_id}#A"  # an audit entry without a number
     assert failures(handlers["project"].handler({"Records": records}, CONTEXT)) == ["1"]
     assert [task.memory_id for task in service.queue.tasks] == [memories[0]]
+
+
+def audit_record(scope_id: str, seq: int, number: int | None = None, kind: str = "INSERT") -> dict[str, Any]:
+    return stream_record(scope_id, Area.AUDIT, f"{seq:012d}", number or seq, kind)
+
+
+def test_the_newest_entry_of_each_scope_in_a_batch_is_anchored(
+    api: Caller, service: FakeService, handlers: dict[str, ModuleType]
+) -> None:
+    for scope in ("s", "t", "s", "s"):
+        api.remember(f"Fact {len(service.opened)}.", scope)
+    one, other = (service.keyring.scope_id(scope) for scope in ("s", "t"))
+    records = [audit_record(one, 2), audit_record(other, 1), audit_record(one, 3), audit_record(one, 1)]
+    assert failures(handlers["project"].handler({"Records": records}, CONTEXT)) == []
+    assert [seq for seq, _ in service.anchors[one].objects] == [3]
+    assert [seq for seq, _ in service.anchors[other].objects] == [1]
+    assert len(service.bus.events) == 4  # type: ignore[attr-defined]
+
+
+def test_a_head_that_cannot_be_anchored_comes_again_before_anything_is_told_of_it(
+    api: Caller, service: FakeService, handlers: dict[str, ModuleType]
+) -> None:
+    for scope in ("t", "s", "s"):
+        api.remember(f"Fact {len(service.opened)}.", scope)
+    down, up = (service.keyring.scope_id(scope) for scope in ("s", "t"))
+    service.anchors[down].down = UnavailableError("the anchors cannot be reached")
+    records = [audit_record(up, 1, 11), audit_record(down, 1, 12), audit_record(down, 2, 13)]
+    assert failures(handlers["project"].handler({"Records": records}, CONTEXT)) == ["12"]
+    assert [seq for seq, _ in service.anchors[up].objects] == [1]
+    assert len(service.bus.events) == 1  # type: ignore[attr-defined]
+    service.anchors[down].down = None
+    assert failures(handlers["project"].handler({"Records": records[1:]}, CONTEXT)) == []
+    assert [seq for seq, _ in service.anchors[down].objects] == [2]
+    assert len(service.bus.events) == 3  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize("kind", ["MODIFY", "REMOVE"])
+def test_an_audit_entry_that_was_changed_or_removed_is_counted_for_the_alarm_and_not_told_as_news(
+    api: Caller,
+    service: FakeService,
+    handlers: dict[str, ModuleType],
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+    kind: str,
+) -> None:
+    monkeypatch.setenv("POWERTOOLS_METRICS_NAMESPACE", "unsay")
+    monkeypatch.setenv("POWERTOOLS_SERVICE_NAME", "project")
+    api.remember("Fact.", "s")
+    (scope_id,) = service.ledgers
+    records = [
+        audit_record(scope_id, 1, kind=kind),
+        stream_record(scope_id, Area.TOMBSTONE, "value:x", 2, kind),
+    ]
+    assert failures(handlers["project"].handler({"Records": records}, CONTEXT)) == []
+    lines = [json.loads(line) for line in capsys.readouterr().out.splitlines() if line.startswith("{")]
+    (metric,) = [line for line in lines if "AuditEntryChanged" in line]
+    assert metric["_aws"]["CloudWatchMetrics"][0]["Namespace"] == "unsay"
+    assert metric["_aws"]["CloudWatchMetrics"][0]["Dimensions"] == [["service"]]
+    assert (metric["service"], metric["AuditEntryChanged"]) == ("project", [1.0])
+    assert service.bus.events == []  # type: ignore[attr-defined]
+    assert not service.anchors[scope_id].objects
 
 
 def test_a_record_of_what_is_done_or_removed_does_nothing(
