@@ -11,6 +11,7 @@ from unsay_core.application.digests import value_digest
 from unsay_core.domain.ledger import (
     HEAD,
     Area,
+    Delete,
     Erasure,
     Head,
     Pending,
@@ -18,6 +19,7 @@ from unsay_core.domain.ledger import (
     Slot,
     Tombstone,
     Version,
+    pending_ref,
 )
 from unsay_core.domain.memory import Memory
 
@@ -93,6 +95,13 @@ class Life:
             return VERBS[verb](Caller(self.service), self.home, self.doubted)
         finally:
             self.service.ledgers[self.scope_id] = self.plain
+
+    def settle_index(self) -> None:
+        """The index holds what is there now, and nothing is owed to it."""
+        base = self.service.knowledge_base
+        for memory in self.plain.page(Area.MEMORY, limit=100):
+            base.documents[self.scope_id, memory.id] = memory
+            self.plain.commit((Delete(pending_ref(memory.id)),))
 
     def looks(self) -> list[Any]:
         """Everything in the ledger but ids, times and digests, which differ from one try to the next."""

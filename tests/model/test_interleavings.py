@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from tests.model.lives import SCOPE, VERBS, Life
+from tests.model.lives import LISBON, PORTO, SCOPE, VERBS, Life
 from tests.support.fakes import FakeService
 from tests.support.http import Answer, Caller
 from unsay_core.application.digests import duplicate_digest, value_digest
@@ -95,3 +95,23 @@ def is_whole(life: Life) -> None:
     for memory in active:
         assert written[memory.id] <= standing.get(value_digest(keys, memory.fact.content), written[memory.id])
     assert Caller(life.service).verify(SCOPE)["ok"] is True
+
+
+@pytest.mark.parametrize("indexed", [False, True])
+@pytest.mark.parametrize("verb", ["correct", "edit", "remember into the slot"])
+def test_a_recall_between_any_two_steps_of_which_a_fact_changes_finds_it_once(
+    new_service: Callable[[], FakeService], verb: str, indexed: bool
+) -> None:
+    for at in itertools.count(1):
+        life = Life(new_service())
+        if indexed:
+            life.settle_index()
+        changed: list[Answer] = []
+        between = Between(life.plain, at, lambda life=life, changed=changed: changed.append(life.send(verb)))  # type: ignore[misc]
+        life.service.ledgers[life.scope_id] = between
+        found = Caller(life.service).recalled("Where does Alice live?", SCOPE)
+        about_home = [content for content in found if "lives" in content]
+        assert about_home in ([LISBON], [PORTO]), at
+        if not changed:
+            assert at > 2
+            return

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 HYDRATED = 99  # memories loaded in one read of 100, beside the head
 BACKLOG = 200  # pending memories looked at
 RECENT = 99  # newest memories looked at when the knowledge base cannot propose any
+CHASES = 3  # reads beside the first, for what is replaced while it is being recalled
 FOR_THE_INDEX = 0.8  # share of the deadline that the knowledge base may use up
 NOTHING_RELEVANT, SCOPE_EMPTY, INDEX_BACKLOG = "nothing_relevant", "scope_empty", "index_backlog"
 
@@ -111,6 +112,7 @@ class _Asked:
         self.hits: dict[str, float] = {}
         self.reasons: list[str] = []
         self.pending: list[Pending] = []
+        self._chosen_at = 0  # the newest change that is known when the candidates are chosen
         self._owed = world.executor.submit(self._read_pending)
         self._proposed = world.executor.submit(self._search) if query.query.strip() else None
 
@@ -118,6 +120,7 @@ class _Asked:
         """Take what the stores say until then; a late or failing index is a reason, not an error."""
         owed = self._owed.result()
         self.pending = [entry for entry in owed if entry.work is Work.PUT]
+        self._chosen_at = max((entry.seq for entry in owed), default=0)
         if len(owed) == BACKLOG:
             self._is_behind()
         if self._proposed is None:
@@ -136,9 +139,26 @@ class _Asked:
         return bool(self.reasons)
 
     def load(self) -> Snapshot:
-        """The head and every candidate, in one consistent read."""
-        refs = [memory_ref(memory_id) for memory_id in self._candidates()]
-        return self.opened.ledger.read([HEAD, *refs])
+        """The head and every candidate, in one consistent read.
+
+        A candidate that was replaced since it was chosen leads to its successor: else a fact that is being
+        corrected would be found neither as it was nor as it is.
+        """
+        wanted = self._candidates()
+        snapshot = self._read(wanted)
+        for _ in range(CHASES):
+            missed = [i for i in self._successors(snapshot) if i not in wanted]
+            if not missed:
+                break
+            wanted = [*missed, *wanted][:HYDRATED]
+            snapshot = self._read(wanted)
+        return snapshot
+
+    def _read(self, memory_ids: Sequence[str]) -> Snapshot:
+        return self.opened.ledger.read([HEAD, *map(memory_ref, memory_ids)])
+
+    def _successors(self, snapshot: Snapshot) -> list[str]:
+        return [m.superseded_by for m in snapshot.memories() if m.superseded_by and m.seq > self._chosen_at]
 
     def _candidates(self) -> list[str]:
         owed = self._best_pending()
@@ -155,9 +175,14 @@ class _Asked:
             self.reasons.append(INDEX_BACKLOG)
 
     def as_known(self, memories: list[Memory]) -> list[Memory]:
-        """The versions that were current at the time asked for."""
+        """The versions that were current at the time asked for.
+
+        Now, what another names as replaced is not: a store reads place by place, and the change may have
+        been committed between the two.
+        """
         if self.query.known_at is None:
-            return memories
+            replaced = {i for memory in memories for i in memory.supersedes}
+            return [m for m in memories if m.id not in replaced or m.status is not Status.ACTIVE]
         return list(as_known(memories, self.query.known_at, self.opened).values())
 
     def _best_pending(self) -> list[str]:
