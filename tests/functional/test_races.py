@@ -43,3 +43,23 @@ def test_a_read_that_is_not_one_moment_brings_nothing_back(
     answer = REWRITES[write](api, other["id"])
     assert (answer.status, answer.code) == (409, "tombstoned")
     assert api.listed() == ["Alice has a dog."]
+
+
+def test_a_read_that_is_not_one_moment_does_not_show_a_fact_and_what_replaced_it(
+    api: Caller, service: FakeService
+) -> None:
+    home, other = api.remember(LISBON, key="home"), api.remember("Alice lives in a tent.")
+    (ledger,) = service.ledgers.values()
+    read, torn = ledger.read, iter([True])
+
+    def reading(refs: Sequence[Any]) -> Snapshot:
+        before = read(refs)
+        if not next(torn, False):
+            return before
+        assert api.edit(other["id"], content="Alice lives in Porto.", key="home").status == 200
+        after = read(refs)
+        chosen = {ref: (before if ref.id == home["id"] else after).get(ref) for ref in refs}
+        return Snapshot({ref: entry for ref, entry in chosen.items() if entry is not None})
+
+    ledger.read = reading  # type: ignore[method-assign]
+    assert api.recalled() == ["Alice lives in Porto."]
