@@ -13,6 +13,7 @@ from unsay_core.contracts import exact_json
 
 
 def test_a_fact_is_remembered_whole(api: Caller) -> None:
+    source = api.remember("Alice's letter of May.")["id"]
     answer = api.remember(
         "Alice lives in Lisbon.",
         kind="episodic",
@@ -24,7 +25,7 @@ def test_a_fact_is_remembered_whole(api: Caller) -> None:
         valid_to="2030-01-01T00:00:00Z",
         expires_at="2031-01-01T00:00:00Z",
         source={"run_id": "run:1", "message_seqs": [0, 7], "quote": "I live in Lisbon"},
-        derived_from=["mem_01jabcdefghjkmnpqrstvwxyz0"],
+        derived_from=[source],
     )
     assert answer.status == 201
     memory = answer.body
@@ -50,7 +51,7 @@ def test_a_fact_is_remembered_whole(api: Caller) -> None:
         "version": 1,
         "supersedes": [],
         "superseded_by": None,
-        "derived_from": ["mem_01jabcdefghjkmnpqrstvwxyz0"],
+        "derived_from": [source],
         "corroborations": [],
         "source": {
             "channel": "api",

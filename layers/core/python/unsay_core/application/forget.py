@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from unsay_core.application.cascade import cascade
 from unsay_core.application.digests import value_digest
 from unsay_core.application.draft import Draft
 from unsay_core.application.settle import settle
@@ -14,22 +15,25 @@ from unsay_core.domain.errors import AlreadyForgottenError, NotFoundError, Unsay
 from unsay_core.domain.ledger import (
     Cascaded,
     Erasure,
+    Reviewable,
     Tombstone,
     TombstoneKind,
+    Waiting,
     erasure_ref,
     id_tombstone_ref,
     memory_ref,
 )
-from unsay_core.domain.memory import Memory, Reason, Status
+from unsay_core.domain.memory import Memory, Reason, Review, Status
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from unsay_core.application.ports import OpenScope, World
 
 LIMIT = 100  # items in one transaction, and keys in one read, of the ledger
 RESERVED = 4  # head, audit entry, receipt, slot
 ITEMS_EACH = 6  # memory, duplicate, marker, place in the review queue, two tombstones; and what it was
+WEAKENED_AT_ONCE = 12  # memories, each with up to six items of a transaction
 STRETCH = 40  # versions, and values, of one memory in one transaction
 
 
@@ -59,8 +63,9 @@ class Forget:
 
 
 def forget(command: Forget, opened: OpenScope, world: World) -> Erasure:
-    """Erase a memory with everything it superseded; from the answer on no read returns any of it.
+    """Erase a memory with what it superseded and what was derived from it alone.
 
+    From the answer on no read returns any of it.
     Raises `NotFoundError`, `AlreadyForgottenError` (with the earlier erasure), `BusyError`.
     """
     erasure_id = world.new_id("era")
@@ -74,12 +79,17 @@ def _attempt(command: Forget, erasure_id: str, opened: OpenScope, world: World) 
     memory = draft.get(target)
     if memory is None:
         raise _absence(draft.get(grave))
-    *earlier, last = _batches([memory, *_predecessors(memory, draft)])
+    found = cascade(memory, draft)
+    if found.weakened:
+        _weaken(found.weakened, erasure_id, opened, world)
+        draft = Draft(opened, world.clock.now(), [target, erasure_ref(erasure_id)])
+    *earlier, last = _batches(found.going)
     for batch in earlier:
-        _erase(batch, draft, command, erasure_id, opened)
+        _erase(batch, draft, command, erasure_id, opened, found.why)
         draft.commit()
         draft = Draft(opened, world.clock.now(), [target, erasure_ref(erasure_id)])
-    erasure = _erase(last, draft, command, erasure_id, opened)
+    also = tuple(Cascaded(weakened.id, "derived", "candidate") for weakened in found.weakened)
+    erasure = _erase(last, draft, command, erasure_id, opened, found.why, also)
     draft.commit()
     return erasure
 
@@ -90,17 +100,19 @@ def _absence(tombstone: Tombstone | None) -> UnsayError:
     return AlreadyForgottenError(erasure_id=tombstone.erasure_id or "")
 
 
-def _predecessors(memory: Memory, draft: Draft) -> list[Memory]:
-    """What the memory replaced, and what that replaced: newest first, one read for each step back."""
-    found: dict[str, Memory] = {}
-    wanted = list(memory.supersedes)
-    while wanted:
-        refs = [memory_ref(memory_id) for memory_id in wanted]
-        draft.load(*refs)
-        step = [m for ref in refs if (m := draft.get(ref)) and m.id not in found]
-        found.update((m.id, m) for m in step)
-        wanted = [before for m in step for before in m.supersedes]
-    return list(found.values())
+def _weaken(memories: Sequence[Memory], erasure_id: str, opened: OpenScope, world: World) -> None:
+    """Ask a person about what has lost one of its sources; until they say so, no read answers with it."""
+    for at in range(0, len(memories), WEAKENED_AT_ONCE):
+        refs = [memory_ref(memory.id) for memory in memories[at : at + WEAKENED_AT_ONCE]]
+        draft = Draft(opened, world.clock.now(), refs)
+        for memory in filter(None, map(draft.get, refs)):
+            review = Review(("source_forgotten",), since=draft.at)
+            leave_slot(draft, memory)
+            draft.change(memory, memory.next_version(draft.at, Status.CANDIDATE, review=review))
+            draft.put(Reviewable(memory.id, Waiting.CANDIDATE, draft.at))
+        ids = tuple(ref.id for ref in refs)
+        draft.record(Happening(Event.WEAKENED, related=ids, erasure_id=erasure_id))
+        draft.commit()
 
 
 def _batches(group: Sequence[Memory]) -> Iterator[list[_Piece]]:
@@ -124,7 +136,13 @@ def _pieces(memory: Memory) -> Iterator[_Piece]:
 
 
 def _erase(
-    batch: Sequence[_Piece], draft: Draft, command: Forget, erasure_id: str, opened: OpenScope
+    batch: Sequence[_Piece],
+    draft: Draft,
+    command: Forget,
+    erasure_id: str,
+    opened: OpenScope,
+    why: Mapping[str, str],
+    changed: tuple[Cascaded, ...] = (),
 ) -> Erasure:
     refs = [memory_ref(piece.memory_id) for piece in batch if piece.is_last]
     draft.load(*refs)
@@ -157,7 +175,7 @@ def _erase(
         matched=1,
         erased=started.erased + len(ids),
         tombstones=started.tombstones + len(graves),
-        cascade=(*started.cascade, *(Cascaded(i, "predecessor") for i in also)),
+        cascade=(*started.cascade, *(Cascaded(i, why[i]) for i in also), *changed),
         remaining=(*started.remaining, *ids),
         audit_seq=entry.seq,
         digest=entry.hash,

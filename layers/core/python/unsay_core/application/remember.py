@@ -14,8 +14,8 @@ from unsay_core.application.replay import IdempotencyKey, Written, keep, replaye
 from unsay_core.application.settle import change, settle
 from unsay_core.application.slots import overlapping, rivals, take_slot
 from unsay_core.domain.audit import Event, Happening
-from unsay_core.domain.errors import UnavailableError, UnsayError
-from unsay_core.domain.ledger import Reviewable, Waiting, duplicate_ref, slot_ref
+from unsay_core.domain.errors import InvalidRequestError, UnavailableError, UnsayError
+from unsay_core.domain.ledger import Reviewable, Waiting, duplicate_ref, memory_ref, slot_ref
 from unsay_core.domain.memory import Fact, Memory, Review, Source, Status, Trust
 from unsay_core.domain.trust import after_corroboration, may_replace
 
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 ITEMS_EACH = 10  # of a transaction, for one memory; beyond that a new one is begun
 ITEMS_REPLACED = 5  # and for each that it replaces
 ITEMS_MOST = 100
+MOST_DERIVATIVES = 200  # memories built on one
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +78,8 @@ def _some(commands: Sequence[Remember], opened: OpenScope, world: World) -> list
 
 def _cost(command: Remember, draft: Draft) -> int:
     """How many items a command takes of a transaction at most."""
-    return ITEMS_EACH + ITEMS_REPLACED * len(overlapping(draft, command.fact))
+    replaced = len(overlapping(draft, command.fact))
+    return ITEMS_EACH + ITEMS_REPLACED * replaced + len(command.derived_from)
 
 
 def _outcome(command: Remember, draft: Draft, opened: OpenScope, world: World) -> Written | UnsayError:
@@ -98,12 +100,14 @@ def _refs(command: Remember, opened: OpenScope) -> list[Ref[Any]]:
     refs += tombstone_refs(opened, fact.content)
     refs += [command.idempotency.ref] if command.idempotency else []
     refs += [slot_ref(fact.key)] if fact.key else []
+    refs += map(memory_ref, command.derived_from)
     return refs
 
 
 def _decide(command: Remember, draft: Draft, opened: OpenScope, world: World) -> Written:
     if earlier := replayed(command.idempotency, draft):
         return earlier
+    _require_sources(command, draft)
     refuse_forbidden(draft, opened, command.fact, command.quote, command.run_id)
     if twin := draft.twin(command.fact):
         twin = _corroborate(twin, command.trust, _source(command, opened), draft)
@@ -111,6 +115,19 @@ def _decide(command: Remember, draft: Draft, opened: OpenScope, world: World) ->
     else:
         written = Written(_store(_memory(command, draft, opened, world), draft))
     return keep(written, command.idempotency, draft)
+
+
+def _require_sources(command: Remember, draft: Draft) -> None:
+    """What a memory is derived from has to be there: it goes when they go."""
+    for source in (draft.get(memory_ref(source_id)) for source_id in command.derived_from):
+        if source is None or len(source.derivatives) >= MOST_DERIVATIVES:
+            raise InvalidRequestError.at("derived_from", "names memories of this scope that can be built on")
+
+
+def _build_on(sources: tuple[str, ...], memory: Memory, draft: Draft) -> None:
+    """Let each source know what was built on it, so that forgetting one finds it without a search."""
+    for source in filter(None, (draft.get(memory_ref(source_id)) for source_id in sources)):
+        draft.put(replace(source, derivatives=(*source.derivatives, memory.id)))
 
 
 def _source(command: Remember, opened: OpenScope) -> Source:
@@ -152,6 +169,7 @@ def _store(memory: Memory, draft: Draft) -> Memory:
     if stronger:
         return store_candidate(memory, ("would_replace_stronger",), draft)
     memory = draft.believe(take_slot(draft, memory))
+    _build_on(memory.derived_from, memory, draft)
     draft.record(_happening(Event.REMEMBERED, memory))
     return memory
 
@@ -160,6 +178,7 @@ def store_candidate(memory: Memory, reasons: tuple[str, ...], draft: Draft) -> M
     """Store a memory that a person has to decide on; until then no read answers with it."""
     review = Review(reasons, since=draft.at)
     memory = draft.believe(replace(memory, status=Status.CANDIDATE, review=review))
+    _build_on(memory.derived_from, memory, draft)
     draft.put(Reviewable(memory.id, Waiting.CANDIDATE, draft.at))
     draft.record(_happening(Event.INFERRED, memory))
     return memory

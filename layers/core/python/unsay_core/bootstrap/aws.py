@@ -21,13 +21,15 @@ from unsay_core.adapters.world import real_world
 from unsay_core.application.ports import AuditScope, IndexScope, OpenScope, ProjectScope, WorkScope
 from unsay_core.application.scopes import NotedOnce
 from unsay_core.domain.keys import Keyring
-from unsay_core.domain.scope import Action
+from unsay_core.domain.scope import Action, Principal, PrincipalKind
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from mypy_boto3_dynamodb import DynamoDBClient
 
     from unsay_core.application.ports import World
-    from unsay_core.domain.scope import Principal, Scope
+    from unsay_core.domain.scope import Scope
     from unsay_core.settings import ApiSettings, AuthorizerSettings, IndexSettings, ProjectSettings
 
 # Recall has its own deadline and no time for a second try.
@@ -131,6 +133,28 @@ class ApiService(_Keyed):
                 return self.settings.eraser_role_arn
             case _:
                 return self.settings.reader_role_arn
+
+
+def open_as_operator(session: boto3.session.Session, outputs: Mapping[str, str], scope: Scope) -> OpenScope:
+    """A scope under the operator's own AWS credentials, which are not bound to it.
+
+    `outputs` are the deployed stack's.
+    """
+    keyring = read_keyring(session, outputs["PepperSecretArn"])
+    scope_id = keyring.scope_id(scope.canonical)
+    place = Place(scope_id, outputs["LedgerTable"], outputs["RecordTable"])
+    return OpenScope(
+        scope=scope,
+        id=scope_id,
+        principal=Principal("operator", PrincipalKind.HUMAN, ()),
+        keys=keyring.for_scope(scope_id),
+        ledger=DynamoLedger(session.client("dynamodb", config=QUICK), place),
+        search=KnowledgeBaseSearch(
+            lambda: session.client("bedrock-agent-runtime", config=ONCE),
+            outputs["KnowledgeBaseId"],
+            scope_id,
+        ),
+    )
 
 
 class AuthorizerService(_Keyed):

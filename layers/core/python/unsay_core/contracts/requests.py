@@ -96,7 +96,7 @@ class FactIn(Wire):
 class ItemIn(FactIn):
     """One fact of `POST /v1/memories/batch`."""
 
-    derived_from: Annotated[list[MemoryId], Field(max_length=50)] = Field(default_factory=list)
+    derived_from: Annotated[list[MemoryId], Field(max_length=20)] = Field(default_factory=list)
     source: SourceIn = Field(default_factory=SourceIn)
 
 

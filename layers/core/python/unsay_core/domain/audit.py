@@ -30,6 +30,7 @@ class Event(StrEnum):
     DISPUTED = "memory.disputed"
     APPROVED = "memory.approved"
     REJECTED = "memory.rejected"
+    WEAKENED = "memory.weakened"
     FORGOTTEN = "memory.forgotten"
     REINDEXED = "scope.reindexed"
     LIFTED = "tombstone.lifted"

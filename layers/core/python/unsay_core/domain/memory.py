@@ -155,6 +155,7 @@ class Memory:
     superseded_by: str | None = None
     superseded_because: Because | None = None
     derived_from: tuple[str, ...] = ()
+    derivatives: tuple[str, ...] = ()
     index_state: IndexState = IndexState.PENDING
     indexed_at: datetime | None = None
     review: Review | None = None

@@ -1,0 +1,62 @@
+"""What goes along when a memory is forgotten: what it replaced, and what was derived from it alone."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from unsay_core.domain.ledger import memory_ref
+from unsay_core.domain.memory import Memory, Status
+
+if TYPE_CHECKING:
+    from unsay_core.application.draft import Draft
+
+
+@dataclass(frozen=True, slots=True)
+class Cascade:
+    """The memories that go, the one asked for first, and why each; and those that lose a support only."""
+
+    going: tuple[Memory, ...]
+    why: dict[str, str]
+    weakened: tuple[Memory, ...]
+
+
+def cascade(memory: Memory, draft: Draft) -> Cascade:
+    """Follow replacement and derivation to the end, one read for each step.
+
+    A derived memory goes when none of its sources is left; with another source it stays, for a person to
+    look at.
+    """
+    going, why = {memory.id: memory}, {memory.id: "selected"}
+    doubtful: dict[str, Memory] = {}
+    frontier = [memory]
+    while frontier:
+        step = _found([i for m in frontier for i in m.supersedes if i not in going], draft)
+        why |= dict.fromkeys(step, "predecessor")
+        going |= step
+        derived = [i for m in frontier for i in m.derivatives if i not in going]
+        doubtful = {i: m for i, m in (doubtful | _found(derived, draft)).items() if i not in going}
+        alone = _without_support(doubtful, going, draft)
+        why |= dict.fromkeys(alone, "derived")
+        going |= alone
+        frontier = [*step.values(), *alone.values()]
+    weakened = [m for i, m in doubtful.items() if i not in going and m.status is Status.ACTIVE]
+    return Cascade(tuple(going.values()), why, tuple(weakened))
+
+
+def _found(ids: list[str], draft: Draft) -> dict[str, Memory]:
+    refs = [memory_ref(memory_id) for memory_id in dict.fromkeys(ids)]
+    draft.load(*refs)
+    return {memory.id: memory for ref in refs if (memory := draft.get(ref))}
+
+
+def _without_support(
+    doubtful: dict[str, Memory], going: dict[str, Memory], draft: Draft
+) -> dict[str, Memory]:
+    sources = {i: [s for s in m.derived_from if s not in going] for i, m in doubtful.items()}
+    left = _found([source for ids in sources.values() for source in ids], draft)
+    return {
+        i: doubtful[i]
+        for i, ids in sources.items()
+        if not (doubtful[i].corroborations or any(source in left for source in ids))
+    }
