@@ -75,7 +75,10 @@ class LedgerMachine(RuleBasedStateMachine):
     # How a rule names what it is about, and what it expects.
 
     def now(self) -> datetime:
-        return self.service.clock.now()
+        """The instant that the service will see at its next look."""
+        moment = self.service.clock.now()
+        self.service.clock.stand_at(moment)
+        return moment
 
     def row(self, scope: str, pick: int) -> Row | None:
         rows = list(self.models[scope].rows.values())
@@ -351,9 +354,10 @@ class LedgerMachine(RuleBasedStateMachine):
                 assert one["key"] != other["key"] or starts >= ends
 
     def the_past_answers_as_it_did(self) -> None:
-        self.frozen.append((self.now(), {scope: m.as_of(self.now()) for scope, m in self.models.items()}))
-        for moment in [*self.frozen[: CHECKED - 1], self.frozen[-1]]:
-            self.check_past(*moment, self.looked_at)
+        moment = self.service.clock.now()  # nothing else will happen at it
+        self.frozen.append((moment, {scope: m.as_of(moment) for scope, m in self.models.items()}))
+        for asked in [*self.frozen[: CHECKED - 1], self.frozen[-1]]:
+            self.check_past(*asked, self.looked_at)
 
     def check_past(
         self, moment: datetime, answered: dict[str, dict[str, int]], models: dict[str, NaiveScope]
@@ -364,8 +368,8 @@ class LedgerMachine(RuleBasedStateMachine):
             assert {memory["id"]: memory["version"] for memory in items} == kept, moment
 
     def teardown(self) -> None:
-        for moment in self.frozen:
-            self.check_past(*moment, self.models)
+        for asked in self.frozen:
+            self.check_past(*asked, self.models)
 
 
 def shown(memory: dict[str, Any]) -> tuple[Any, ...]:
