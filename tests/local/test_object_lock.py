@@ -8,8 +8,8 @@ from datetime import UTC, datetime, timedelta
 import pytest
 from botocore.exceptions import ClientError
 
+from local.snapshots import Snapshots
 from tests.local.conftest import until
-from tests.local.test_server_persistence import saved
 
 NUMBERS = itertools.count()
 
@@ -185,13 +185,18 @@ class TestDelete:
         assert refused(s3.delete_object, Bucket=name, Key="k", VersionId=version) == "AccessDenied"
 
 
+def lock_on_disk(cloud, version):
+    saved = Snapshots(cloud.place.state / "cloud").read("object_locks")
+    return bool(saved) and version in json.dumps(saved)
+
+
 def test_a_lock_outlives_a_restart(new_cloud):
     cloud = new_cloud()
     cloud.start()
     name, s3 = made(cloud, B=bucket()).bucket(), cloud.client("s3")
     where = {"Bucket": name, "Key": "k", "VersionId": put(s3, name)}
     kept = s3.get_object_retention(**where)["Retention"]
-    saved(cloud)
+    until(lambda: lock_on_disk(cloud, where["VersionId"]), 10)
     cloud.stop(9)
     cloud.start()
     assert s3.get_object_retention(**where)["Retention"] == kept

@@ -100,7 +100,7 @@ def test_a_commit_that_nobody_heard_of_is_replayed_and_made_once(
     client.get("/v1/memories", params={"scope": scope})
     faults(commit_then_timeout={TRANSACTION: 1.0})
     unheard = client.post("/v1/memories", json=body, headers=key)
-    assert unheard.status_code == 503
+    assert unheard.status_code in (201, 503), "made, if it was looked up; else nobody can say"
     faults(commit_then_timeout={})
     assert listed(client, scope) == [body["content"]]
     again = client.post("/v1/memories", json=body, headers=key)

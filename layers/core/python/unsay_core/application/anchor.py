@@ -39,13 +39,12 @@ def anchor_head(seq: int, scope: ProjectScope) -> None:
 def compare(hashes: Mapping[int, str], anchors: Iterable[Anchor]) -> Compared:
     """Hold the hashes of a stretch of the chain against what is anchored of it.
 
-    Bad is a place whose entry has another hash than its anchor, or that is anchored with two hashes.
+    Bad is a place whose entry has another hash than an anchor of it; where there are two, one always has.
     """
     first_bad: int | None = None
     last: Anchor | None = None
     for anchor in anchors:
-        is_fork = last is not None and last.seq == anchor.seq
-        if first_bad is None and (is_fork or hashes.get(anchor.seq, anchor.hash) != anchor.hash):
+        if first_bad is None and hashes.get(anchor.seq, anchor.hash) != anchor.hash:
             first_bad = anchor.seq
         last = anchor
     return Compared(first_bad, last)
