@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import itertools
 from collections.abc import Callable
 from enum import StrEnum
 from typing import Any
@@ -10,8 +12,10 @@ import pytest
 
 from tests.model.lives import SCOPE, VERBS, Life
 from tests.support.fakes import FakeService
-from tests.support.http import Answer, Caller
+from tests.support.http import Answer, Caller, quoted
+from unsay_core.adapters.memory_ledger import MemoryLedger
 from unsay_core.domain.errors import UnavailableError
+from unsay_core.domain.ledger import Area, Put
 
 REFUSED = "remember what was taken back"  # each try is refused, and each refusal is an event
 
@@ -97,3 +101,43 @@ def test_a_retry_ends_where_the_first_try_would_have_ended(
         else:  # nothing doubles: the second is told that it is done, or that the memory has moved on
             assert again.code in (None, "version_conflict", "already_forgotten", "wrong_status")
         assert Caller(life.service).verify(SCOPE)["ok"] is True
+
+
+@pytest.mark.parametrize("fault", Fault)
+def test_a_forget_of_many_transactions_goes_on_where_it_was_stopped(
+    backend: str, new_service: Callable[[], FakeService], fault: Fault
+) -> None:
+    """It erases the oldest first and what was asked for last, so that the same request finds the rest."""
+    rooms = 30
+    service = new_service()
+    current = Caller(service).remember("room 0", SCOPE, key="room")["id"]
+    for number in range(1, rooms):
+        current = Caller(service).correct(current, f"room {number}", scope=SCOPE)["id"]
+    ((scope_id, plain),) = service.ledgers.items()
+    lived = everything_in(plain)
+    for at in itertools.count():
+        plain = service.ledgers[scope_id] = MemoryLedger()
+        for entry in lived:
+            plain.commit((Put(entry),))
+        service.ledgers[scope_id] = faulty = Faulty(plain, at, fault)  # type: ignore[assignment]
+        with contextlib.suppress(Died):
+            Caller(service).forget(current, scope=SCOPE)
+        service.ledgers[scope_id] = plain
+        Caller(service).forget(current, scope=SCOPE)
+        api = Caller(service)
+        left = {area: len(plain.page(area, limit=500)) for area in Area}
+        gone = (Area.MEMORY, Area.VERSION, Area.SLOT, Area.DUPLICATE, Area.REVIEW)
+        assert {area: left[area] for area in gone} == dict.fromkeys(gone, 0)
+        assert left[Area.TOMBSTONE] == 2 * rooms
+        receipts = api.send("GET", "/v1/erasures", query=f"scope={quoted(SCOPE)}")["items"]
+        assert sum(receipt["erased"] for receipt in receipts) == rooms
+        assert api.forget(current, scope=SCOPE).code == "already_forgotten"
+        assert api.remember("room 7", SCOPE).code == "tombstoned"
+        assert api.verify(SCOPE)["ok"] is True
+        if faulty.calls <= at:
+            assert at > 4
+            return
+
+
+def everything_in(ledger: Any) -> list[Any]:
+    return [entry for area in Area for entry in ledger.page(area, limit=500)]
