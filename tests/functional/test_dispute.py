@@ -8,6 +8,7 @@ from tests.support.candidates import candidate, infer
 from tests.support.fakes import FakeService
 from tests.support.http import ADMIN, Caller, principal
 from unsay_core.domain.audit import Event
+from unsay_core.domain.ledger import Area
 from unsay_core.domain.scope import Action, PrincipalKind
 
 LISBON, PORTO, BOB = "Alice lives in Lisbon.", "Alice lives in Porto.", "Bob lives in Braga."
@@ -70,7 +71,7 @@ def test_what_was_verified_is_disputed_and_verified_anew(api: Caller) -> None:
 
 
 @pytest.mark.parametrize("how", ["correct", "slot", "forget", "retract"])
-def test_what_took_it_away_takes_it_out_of_the_queue(api: Caller, how: str) -> None:
+def test_what_took_it_away_takes_it_out_of_the_queue(api: Caller, service: FakeService, how: str) -> None:
     memory, stays = api.remember(LISBON, key="home"), api.remember(BOB)
     for each in (memory, stays):
         api.dispute(each["id"])
@@ -81,6 +82,7 @@ def test_what_took_it_away_takes_it_out_of_the_queue(api: Caller, how: str) -> N
         "retract": lambda: api.retract(memory["id"], version=2),
     }[how]()
     assert [waiting["id"] for waiting in api.reviews(state="disputed")["items"]] == [stays["id"]]
+    assert len(service.ledgers[service.keyring.scope_id("acme/alice")].page(Area.REVIEW, limit=9)) == 1
     assert api.listed() == ([PORTO] if how in ("correct", "slot") else [])
 
 

@@ -8,6 +8,7 @@ from tests.support.candidates import candidate
 from tests.support.fakes import FakeService
 from tests.support.http import Caller, principal
 from unsay_core.domain.audit import Event
+from unsay_core.domain.ledger import Area
 from unsay_core.domain.scope import Action
 
 SISTER, BROTHER = "Alice has a sister.", "Alice has a brother."
@@ -97,9 +98,10 @@ def test_being_buried_again_loses_no_count(api: Caller) -> None:
     assert (grave["hits"], grave["lifted"]) == (2, False)
 
 
-def test_its_slot_is_free(api: Caller) -> None:
+def test_its_slot_is_free(api: Caller, service: FakeService) -> None:
     memory = api.remember(SISTER, key="siblings")
     api.retract(memory["id"])
+    assert service.ledgers[service.keyring.scope_id("acme/alice")].page(Area.SLOT, limit=9) == []
     assert api.remember(BROTHER, key="siblings")["supersedes"] == []
 
 

@@ -42,6 +42,8 @@ def test_a_candidate_is_no_duplicate_of_what_is_said(api: Caller, service: FakeS
     waiting = candidate(service, LISBON)
     said = api.remember(LISBON)
     assert (said.status, said["id"] == waiting.id) == (201, False)
+    candidate(service, LISBON)
+    assert api.remember(LISBON)["id"] == said["id"]
 
 
 def test_the_queue_says_why_since_when_and_what_is_near(api: Caller, service: FakeService) -> None:
