@@ -297,8 +297,8 @@ def ref_of(entry: Entry) -> Ref[Entry]:  # noqa: C901 - one line per type of ent
             return id_tombstone_ref(memory_id)
         case Erasure(id=erasure_id):
             return erasure_ref(erasure_id)
-        case AuditEntry(seq=seq):
-            return audit_ref(seq)
+        case _:
+            return audit_ref(entry.seq)
 
 
 @dataclass(frozen=True, slots=True)
