@@ -5,13 +5,14 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import httpx
 import pytest
 from botocore.exceptions import ClientError
 
-from tests.support.stack import Stack, eventually
+from tests.support.stack import Stack, eventually, session_of
 from unsay_core.adapters.dynamodb.items import Place
 from unsay_core.adapters.dynamodb.ledger import DynamoLedger
 from unsay_core.domain.audit import AuditEntry, sealed
@@ -19,8 +20,6 @@ from unsay_core.domain.keys import Keyring
 from unsay_core.domain.ledger import HEAD, Area, Delete, Head, Put, audit_ref
 
 pytestmark = pytest.mark.stack
-
-MINUTES = 5 * 60.0  # the most an anchor may lag
 
 
 @pytest.fixture
@@ -172,6 +171,46 @@ def test_a_changed_or_removed_entry_raises_an_alarm_by_the_time_it_is_streamed(
     metrics = [each for each in printed(stack) if "AuditEntryChanged" in each]
     assert len(metrics) >= 2
     assert {each["service"] for each in metrics} == {"project"}
+
+
+OTHER = "b" * 52
+
+
+def test_the_projector_adds_anchors_of_its_scope_and_takes_none_back(stack: Stack, chain: Chain) -> None:
+    key = f"{chain.scope_id}/{4:012d}-{chain.entries()[3].hash}"
+    where = {**chain.bucket, "Key": key}
+    versions = chain.s3.list_object_versions(**chain.bucket, Prefix=key)["Versions"]
+    locked = {**where, "VersionId": versions[0]["VersionId"]}
+    until = datetime.now(UTC) + timedelta(minutes=1)
+    retention = {"Retention": {"Mode": "GOVERNANCE", "RetainUntilDate": until}}
+    s3 = stack.aws("s3", **session_of(stack, "ProjectorRoleArn", scope=chain.scope_id))
+    s3.put_object(**chain.bucket, Key=f"{chain.scope_id}/note", Body=b"")
+    for refused in (
+        lambda: s3.put_object(**chain.bucket, Key=f"{OTHER}/{1:012d}-{'0' * 64}", Body=b""),
+        lambda: s3.delete_object(**where),
+        lambda: s3.delete_object(**locked),
+        lambda: s3.delete_object(**locked, BypassGovernanceRetention=True),
+        lambda: s3.put_object_retention(**locked, **retention, BypassGovernanceRetention=True),
+        lambda: s3.list_object_versions(**chain.bucket, Prefix=f"{chain.scope_id}/"),
+    ):
+        with pytest.raises(ClientError, match="AccessDenied"):
+            refused()
+    assert chain.verify()["ok"] is True
+
+
+def test_the_reader_lists_anchors_of_its_scope_and_of_no_other(stack: Stack, chain: Chain) -> None:
+    s3 = stack.aws("s3", **session_of(stack, "ReaderRoleArn", scope=chain.scope_id))
+    found = s3.list_object_versions(**chain.bucket, Prefix=f"{chain.scope_id}/")["Versions"]
+    assert len(found) == 4
+    for refused in (
+        lambda: s3.list_object_versions(**chain.bucket),
+        lambda: s3.list_object_versions(**chain.bucket, Prefix=f"{OTHER}/"),
+        lambda: s3.list_object_versions(**chain.bucket, Prefix=chain.scope_id[:-1]),
+        lambda: s3.put_object(**chain.bucket, Key=f"{chain.scope_id}/note", Body=b""),
+        lambda: s3.delete_object(**chain.bucket, Key=found[0]["Key"]),
+    ):
+        with pytest.raises(ClientError, match="AccessDenied"):
+            refused()
 
 
 def alarms(stack: Stack, scope_id: str) -> list[dict[str, Any]]:

@@ -10,7 +10,7 @@ import httpx
 import pytest
 from botocore.exceptions import ClientError
 
-from tests.support.stack import Stack, eventually
+from tests.support.stack import Stack, eventually, session_of
 
 pytestmark = pytest.mark.stack
 
@@ -118,24 +118,3 @@ def item(partition: str, sort: str) -> dict[str, Any]:
 def items(stack: Stack, table: str) -> list[dict[str, Any]]:
     pages = stack.aws("dynamodb").get_paginator("scan").paginate(TableName=stack.outputs[table])
     return [item for page in pages for item in page["Items"]]
-
-
-def session_of(stack: Stack, output: str) -> dict[str, str]:
-    """Credentials with a role's policies; the role itself trusts a λ alone."""
-    iam, name = stack.aws("iam"), "registrar-for-tests"
-    anyone = {"Effect": "Allow", "Principal": {"AWS": "*"}, "Action": "sts:AssumeRole"}
-    trust = json.dumps({"Version": "2012-10-17", "Statement": [anyone]})
-    iam.create_role(RoleName=name, AssumeRolePolicyDocument=trust)
-    deployed = stack.outputs[output].rpartition("/")[2]
-    for policy in iam.list_role_policies(RoleName=deployed)["PolicyNames"]:
-        document = iam.get_role_policy(RoleName=deployed, PolicyName=policy)["PolicyDocument"]
-        text = document if isinstance(document, str) else json.dumps(document)
-        iam.put_role_policy(RoleName=name, PolicyName=policy, PolicyDocument=text)
-    given = stack.aws("sts").assume_role(
-        RoleArn=f"arn:aws:iam::000000000000:role/{name}", RoleSessionName="test"
-    )["Credentials"]
-    return {
-        "aws_access_key_id": given["AccessKeyId"],
-        "aws_secret_access_key": given["SecretAccessKey"],
-        "aws_session_token": given["SessionToken"],
-    }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import os
 import socket
@@ -22,6 +23,7 @@ from local.place import Place
 
 ROOT = Path(__file__).resolve().parents[2]
 T = TypeVar("T")
+_numbers = itertools.count(1)
 
 
 def eventually(look: Callable[[], T], *, within: float = 20.0) -> T:
@@ -101,3 +103,30 @@ def free_port() -> int:
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         return int(probe.getsockname()[1])
+
+
+def session_of(stack: Stack, output: str, **tags: str) -> dict[str, str]:
+    """Credentials with the policies of a deployed role, which itself trusts a λ alone."""
+    iam, deployed = stack.aws("iam"), stack.outputs[output].rpartition("/")[2]
+    name = f"as-{output}-{next(_numbers)}"
+    anyone = {
+        "Effect": "Allow",
+        "Principal": {"AWS": "arn:aws:iam::000000000000:root"},
+        "Action": ["sts:AssumeRole", "sts:TagSession"],
+    }
+    trust = json.dumps({"Version": "2012-10-17", "Statement": [anyone]})
+    iam.create_role(RoleName=name, AssumeRolePolicyDocument=trust)
+    for policy in iam.list_role_policies(RoleName=deployed)["PolicyNames"]:
+        document = iam.get_role_policy(RoleName=deployed, PolicyName=policy)["PolicyDocument"]
+        text = document if isinstance(document, str) else json.dumps(document)
+        iam.put_role_policy(RoleName=name, PolicyName=policy, PolicyDocument=text)
+    given = stack.aws("sts").assume_role(
+        RoleArn=f"arn:aws:iam::000000000000:role/{name}",
+        RoleSessionName="test",
+        Tags=[{"Key": key, "Value": value} for key, value in tags.items()],
+    )["Credentials"]
+    return {
+        "aws_access_key_id": given["AccessKeyId"],
+        "aws_secret_access_key": given["SecretAccessKey"],
+        "aws_session_token": given["SessionToken"],
+    }
