@@ -145,13 +145,16 @@ def test_many_threads_and_processes_open_a_new_file_at_once(tmp_path: Path) -> N
 def test_a_child_process_uses_none_of_its_parents_connections(ledger_file: LedgerFile) -> None:
     ledger = SqliteLedger(ledger_file, "a")
     ledger.commit((Put(memory(1)),))
+    with ledger_file.connection() as parents:
+        pass
     child = os.fork()
     if child == 0:
         status = 1
         try:
             ledger.commit((Put(memory(2)),))
+            with ledger_file.connection() as own:
+                status = 0 if own is not parents else 2
             ledger_file.close()
-            status = 0
         finally:
             os._exit(status)
     assert os.waitpid(child, 0)[1] == 0
