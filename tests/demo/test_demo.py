@@ -76,7 +76,7 @@ def test_any_conversation_lives_and_broken_lines_cost_themselves(start, tmp_path
         r"✓ neither it nor what it replaced comes back",
         r"✓ receipt era_\w+: complete after [\d.]+ s, ledger absent, document absent, index absent",
         r"✓ written again, both are refused: 409 tombstoned",
-        r"✓ 99 entries, each chained to the one before",
+        r"✓ 100 entries, each chained to the one before",
         r"✓ it recalls and lists its own memory and none of these; its key is refused here: 403",
         r"remember +99 +\d+ ms",
         r"recall +6 +\d+ ms",
