@@ -137,7 +137,15 @@ def test_the_index_worker_writes_an_existing_memory_with_its_version_as_guard() 
 
 def test_the_door_alone_opens_scopes() -> None:
     """Use cases get an opened scope; none builds one, and no ledger is made elsewhere."""
-    for built in ("OpenScope", "DynamoLedger", "Place", "S3Documents"):
+    for built in (
+        "OpenScope",
+        "AuditScope",
+        "ProjectScope",
+        "DynamoLedger",
+        "Place",
+        "S3Documents",
+        "S3Anchors",
+    ):
         making = {
             name for name, tree in trees(DEPLOYED) if any(called(call) == built for call in calls(tree))
         }
