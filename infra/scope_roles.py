@@ -85,7 +85,7 @@ ROLES = (
         trusted=("api",),
         items=(
             *READ,
-            Items("LedgerPut", LEDGER, ("PutItem",), "HMVPEIK"),
+            Items("LedgerPut", LEDGER, ("PutItem",), "HMVPREIK"),
             Items("LedgerDelete", LEDGER, ("DeleteItem",), "MVDKPRLI"),
             Items("RecordAppend", RECORD, ("PutItem",), "AT"),
         ),

@@ -82,6 +82,63 @@ def test_refusals_are_audited_under_the_writers_role(client: httpx.Client) -> No
     assert verify(client, scope)["length"] == 4
 
 
+def act(client: httpx.Client, scope: str, memory: Any, path: str, **body: Any) -> httpx.Response:
+    headers = {"If-Match": f'"{memory["version"]}"'}
+    return client.post(path, params={"scope": scope}, json=body, headers=headers)
+
+
+def test_people_doubt_decide_take_back_and_give_free_under_the_real_roles(client: httpx.Client) -> None:
+    scope = "roles/people"
+    memory = remember(client, scope, key="home", tags=["a"]).json()
+    path = f"/v1/memories/{memory['id']}"
+    edited = client.patch(
+        path, params={"scope": scope}, json={"tags": ["b"], "key": None}, headers={"If-Match": '"1"'}
+    )
+    assert edited.status_code == 200, edited.text
+    doubted = act(client, scope, edited.json(), f"{path}/dispute", reason="other")
+    assert (doubted.status_code, doubted.json()["trust"]) == (200, "disputed")
+    waiting = client.get("/v1/reviews", params={"scope": scope, "state": "disputed"}).json()["items"]
+    assert [item["id"] for item in waiting] == [memory["id"]]
+    approved = act(client, scope, doubted.json(), f"/v1/reviews/{memory['id']}", decision="approve")
+    assert (approved.status_code, approved.json()["trust"]) == (200, "verified")
+    taken = act(client, scope, approved.json(), f"{path}/retract", reason="incorrect", note="a slip")
+    assert (taken.status_code, taken.json()["status"]) == (200, "retracted")
+    assert remember(client, scope).status_code == 409
+    (grave,) = client.get("/v1/tombstones", params={"scope": scope}).json()["items"]
+    lifted = client.post(
+        f"/v1/tombstones/{grave['id']}/lift", params={"scope": scope}, json={"reason": "other"}
+    )
+    assert (lifted.status_code, lifted.json()["lifted"]) == (200, True)
+    assert remember(client, scope).status_code == 201
+    assert client.get(f"{path}/history", params={"scope": scope}).json()["events"]
+    assert client.get("/v1/stats", params={"scope": scope}).json()["statuses"] == {
+        "active": 1,
+        "retracted": 1,
+    }
+    assert verify(client, scope)["ok"] is True
+
+
+def test_a_batch_is_stored_item_by_item_under_the_real_roles(client: httpx.Client) -> None:
+    items = [{"content": f"stone {n}", "key": f"k{n % 7}"} for n in range(24)] + [{"content": ""}]
+    answer = client.post("/v1/memories/batch", json={"scope": "roles/batch", "items": items})
+    assert [result["status"] for result in answer.json()["results"]] == [201] * 24 + [400]
+    assert verify(client, "roles/batch")["length"] == 24
+
+
+def test_what_was_derived_goes_or_waits_under_the_real_roles(client: httpx.Client) -> None:
+    scope = "roles/derived"
+    one, other = remember(client, scope, "one").json(), remember(client, scope, "other").json()
+    alone = remember(client, scope, "alone", derived_from=[one["id"]], key="k").json()
+    both = remember(client, scope, "both", derived_from=[one["id"], other["id"]], key="l").json()
+    erasure = forget(client, scope, one)
+    assert erasure.status_code == 202, erasure.text
+    assert {(c["id"], c["outcome"]) for c in erasure.json()["cascade"]} == {
+        (alone["id"], "erased"),
+        (both["id"], "candidate"),
+    }
+    assert verify(client, scope)["ok"] is True
+
+
 def test_a_long_chain_is_forgotten_in_several_transactions_to_the_last_receipt(client: httpx.Client) -> None:
     scope = "roles/chain"
     current = remember(client, scope, "room 0").json()

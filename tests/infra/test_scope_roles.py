@@ -22,7 +22,7 @@ GRANTED = {
         "Record": READS | {"PutItem": "AT", "ConditionCheckItem": "T"},
     },
     "Eraser": {
-        "Ledger": READS | {"PutItem": "HMVPEIK", "DeleteItem": "MVDKPRLI"},
+        "Ledger": READS | {"PutItem": "HMVPREIK", "DeleteItem": "MVDKPRLI"},
         "Record": READS | {"PutItem": "AT"},
     },
     "Projector": {"Ledger": READS | {"PutItem": "MPE", "DeleteItem": "P"}, "Record": READS},

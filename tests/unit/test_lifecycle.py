@@ -32,5 +32,7 @@ def test_nothing_becomes_active_but_what_was_or_what_a_person_approves() -> None
     assert {act for status, act in made if status is not Status.ACTIVE} == {Act.APPROVE}
 
 
-def test_no_move_leads_to_expiry_nor_back_to_waiting() -> None:
-    assert not {Status.EXPIRED, Status.CANDIDATE} & set(TRANSITIONS.values())
+def test_no_move_leads_to_expiry_and_only_a_lost_source_back_to_waiting() -> None:
+    assert Status.EXPIRED not in TRANSITIONS.values()
+    back = {move for move, end in TRANSITIONS.items() if end is Status.CANDIDATE}
+    assert back == {(Status.ACTIVE, Act.WEAKEN)}

@@ -23,6 +23,7 @@ from unsay_core.domain.ledger import (
     id_tombstone_ref,
     memory_ref,
 )
+from unsay_core.domain.lifecycle import Act, after
 from unsay_core.domain.memory import Memory, Reason, Review, Status
 
 if TYPE_CHECKING:
@@ -108,7 +109,9 @@ def _weaken(memories: Sequence[Memory], erasure_id: str, opened: OpenScope, worl
         for memory in filter(None, map(draft.get, refs)):
             review = Review(("source_forgotten",), since=draft.at)
             leave_slot(draft, memory)
-            draft.change(memory, memory.next_version(draft.at, Status.CANDIDATE, review=review))
+            draft.change(
+                memory, memory.next_version(draft.at, after(memory.status, Act.WEAKEN), review=review)
+            )
             draft.put(Reviewable(memory.id, Waiting.CANDIDATE, draft.at))
         ids = tuple(ref.id for ref in refs)
         draft.record(Happening(Event.WEAKENED, related=ids, erasure_id=erasure_id))

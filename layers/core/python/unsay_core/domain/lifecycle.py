@@ -20,6 +20,7 @@ class Act(StrEnum):
     DISPUTE = "dispute"
     APPROVE = "approve"
     REJECT = "reject"
+    WEAKEN = "weaken"
 
 
 TRANSITIONS: dict[tuple[Status, Act], Status] = {
@@ -29,6 +30,7 @@ TRANSITIONS: dict[tuple[Status, Act], Status] = {
     (Status.ACTIVE, Act.DISPUTE): Status.ACTIVE,
     (Status.ACTIVE, Act.APPROVE): Status.ACTIVE,
     (Status.ACTIVE, Act.REJECT): Status.REJECTED,
+    (Status.ACTIVE, Act.WEAKEN): Status.CANDIDATE,
     (Status.CANDIDATE, Act.APPROVE): Status.ACTIVE,
     (Status.CANDIDATE, Act.REJECT): Status.REJECTED,
     (Status.CANDIDATE, Act.RETRACT): Status.RETRACTED,
