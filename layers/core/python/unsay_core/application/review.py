@@ -4,18 +4,17 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from enum import StrEnum
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from unsay_core.application.correct import bury_values
 from unsay_core.application.digests import commitment
-from unsay_core.application.look_up import found
 from unsay_core.application.pages import Page, page_of
-from unsay_core.application.policy import refuse_secrets, refuse_tombstoned, standing_tombstones
+from unsay_core.application.policy import refuse_tombstoned, standing_tombstones
 from unsay_core.application.ports import SearchError
-from unsay_core.application.replay import IdempotencyKey, Written, keep, replayed
-from unsay_core.application.settle import change
+from unsay_core.application.replay import IdempotencyKey, Written
 from unsay_core.application.slots import leave_slot, take_slot
-from unsay_core.application.versions import require_version
+from unsay_core.application.versions import change_one
 from unsay_core.domain.audit import Event, Happening
 from unsay_core.domain.errors import InvalidRequestError, WrongStatusError
 from unsay_core.domain.ledger import Area, Reviewable, Waiting, memory_ref
@@ -64,19 +63,10 @@ def decide(command: Decide, opened: OpenScope, world: World) -> Written:
         raise InvalidRequestError.at("reason", "a rejection has a reason")
     act = _approve if command.decision is Decision.APPROVE else _reject
 
-    def decision(draft: Draft) -> Written:
-        if earlier := replayed(command.idempotency, draft):
-            return earlier
-        old = found(draft, command.memory_id)
-        require_version(old, command.version)
-        refuse_secrets(draft, command.note)
-        new = act(command, old, draft, opened)
-        return keep(Written(new, created=False), command.idempotency, draft)
-
-    return change(decision, opened, world, command.refs)
+    return change_one(partial(act, command, opened), command, opened, world)
 
 
-def _approve(command: Decide, old: Memory, draft: Draft, opened: OpenScope) -> Memory:
+def _approve(command: Decide, opened: OpenScope, old: Memory, draft: Draft) -> Memory:
     status = after(old.status_at(draft.at), Act.APPROVE)
     if old.status is Status.ACTIVE and old.trust is Trust.VERIFIED:
         raise WrongStatusError("a person has verified this memory already")
@@ -91,7 +81,7 @@ def _approve(command: Decide, old: Memory, draft: Draft, opened: OpenScope) -> M
     return new
 
 
-def _reject(command: Decide, old: Memory, draft: Draft, opened: OpenScope) -> Memory:
+def _reject(command: Decide, opened: OpenScope, old: Memory, draft: Draft) -> Memory:
     status = after(old.status_at(draft.at), Act.REJECT)
     if old.status is Status.ACTIVE:
         leave_slot(draft, old)

@@ -3,23 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from unsay_core.application.correct import bury_values
-from unsay_core.application.look_up import found
-from unsay_core.application.policy import refuse_secrets
-from unsay_core.application.replay import IdempotencyKey, Written, keep, replayed
-from unsay_core.application.settle import change
+from unsay_core.application.replay import IdempotencyKey, Written
 from unsay_core.application.slots import leave_slot
-from unsay_core.application.versions import require_version
+from unsay_core.application.versions import change_one
 from unsay_core.domain.audit import Event, Happening
 from unsay_core.domain.ledger import Reviewable, Waiting, memory_ref
 from unsay_core.domain.lifecycle import Act, after
 from unsay_core.domain.memory import Memory, Reason, Review, Status, Trust
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from unsay_core.application.draft import Draft
     from unsay_core.application.ports import OpenScope, World
     from unsay_core.domain.ledger import Ref
@@ -47,33 +43,15 @@ class TakeBack:
 
 def retract(command: TakeBack, opened: OpenScope, world: World) -> Written:
     """It was never true and nothing replaces it: out of every read, and its value is not learned again."""
-    return _changed(_retract, command, opened, world)
+    return change_one(partial(_retract, command, opened), command, opened, world)
 
 
 def dispute(command: TakeBack, opened: OpenScope, world: World) -> Written:
     """Somebody doubts it: out of recall, until a person has decided."""
-    return _changed(_dispute, command, opened, world)
+    return change_one(partial(_dispute, command, opened), command, opened, world)
 
 
-def _changed(
-    act: Callable[[TakeBack, Memory, Draft, OpenScope], Memory],
-    command: TakeBack,
-    opened: OpenScope,
-    world: World,
-) -> Written:
-    def decide(draft: Draft) -> Written:
-        if earlier := replayed(command.idempotency, draft):
-            return earlier
-        old = found(draft, command.memory_id)
-        require_version(old, command.version)
-        refuse_secrets(draft, command.note)
-        new = act(command, old, draft, opened)
-        return keep(Written(new, created=False), command.idempotency, draft)
-
-    return change(decide, opened, world, command.refs)
-
-
-def _retract(command: TakeBack, old: Memory, draft: Draft, opened: OpenScope) -> Memory:
+def _retract(command: TakeBack, opened: OpenScope, old: Memory, draft: Draft) -> Memory:
     status = after(old.status_at(draft.at), Act.RETRACT)
     if old.status is Status.ACTIVE:
         leave_slot(draft, old)
@@ -83,7 +61,7 @@ def _retract(command: TakeBack, old: Memory, draft: Draft, opened: OpenScope) ->
     return new
 
 
-def _dispute(command: TakeBack, old: Memory, draft: Draft, opened: OpenScope) -> Memory:
+def _dispute(command: TakeBack, opened: OpenScope, old: Memory, draft: Draft) -> Memory:
     status = after(old.status_at(draft.at), Act.DISPUTE)
     review = Review((command.reason.value,), since=draft.at)
     changed = old.next_version(
