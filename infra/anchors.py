@@ -9,6 +9,7 @@ from aws_cdk import aws_s3 as s3
 from constructs import Construct
 
 from infra.checks import acknowledge
+from infra.private_bucket import private_bucket
 
 if TYPE_CHECKING:
     from infra.stage import Stage
@@ -25,13 +26,8 @@ class Anchors(Construct):
 
     def __init__(self, scope: Construct, construct_id: str, *, stage: Stage) -> None:
         super().__init__(scope, construct_id)
-        self.bucket = s3.Bucket(
+        self.bucket = private_bucket(
             self,
-            "Bucket",
-            encryption=s3.BucketEncryption.S3_MANAGED,
-            block_public_access=s3.BlockPublicAccess.BLOCK_ALL,
-            object_ownership=s3.ObjectOwnership.BUCKET_OWNER_ENFORCED,
-            enforce_ssl=True,
             versioned=True,
             object_lock_enabled=True,
             object_lock_default_retention=self._retention(stage),

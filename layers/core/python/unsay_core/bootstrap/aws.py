@@ -49,6 +49,11 @@ class _Service:
         self.session = session or boto3.session.Session()
         self.world = world or real_world()
 
+    @cached_property
+    def sessions(self) -> ScopedSessions:
+        """The road to STS."""
+        return ScopedSessions(self.session, self.world.clock.now)
+
 
 class _Keyed(_Service):
     """A λ that may read the pepper."""
@@ -69,11 +74,6 @@ class ApiService(_Keyed):
     def __init__(self, settings: ApiSettings, **given: Any) -> None:
         super().__init__(settings, **given)
         self.settings = settings
-
-    @cached_property
-    def sessions(self) -> ScopedSessions:
-        """The road to STS."""
-        return ScopedSessions(self.session, self.world.clock.now)
 
     @cached_property
     def keys(self) -> DynamoKeys:
@@ -177,11 +177,6 @@ class _Workshop(_Service):
     def __init__(self, settings: ProjectSettings | IndexSettings, **given: Any) -> None:
         super().__init__(**given)
         self._common = settings
-
-    @cached_property
-    def sessions(self) -> ScopedSessions:
-        """The road to STS."""
-        return ScopedSessions(self.session, self.world.clock.now)
 
     def clients(self, scope_id: str) -> ScopedClients:
         """The clients of the scope's tagged session."""
