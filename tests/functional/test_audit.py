@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from tests.support.fakes import FakeService
-from tests.support.http import Caller, principal
+from tests.support.http import Caller, persistently, principal
 from unsay_core.adapters.memory_ledger import MemoryLedger
 from unsay_core.domain.audit import AuditEntry, Event, Happening, entry_hash, sealed
 from unsay_core.domain.ledger import HEAD, Area, Delete, Head, Put, audit_ref
@@ -224,7 +224,7 @@ def test_thirty_writers_at_once_make_one_unforked_chain(
     all_read_first("acme/alice", 30)
 
     def write(number: int) -> int:
-        return api.remember(f"Fact number {number}.").status
+        return persistently(lambda: api.remember(f"Fact number {number}.")).status
 
     with ThreadPoolExecutor(30) as pool:
         statuses = list(pool.map(write, range(60)))

@@ -11,7 +11,7 @@ import pytest
 
 from tests.support.clock import BEGIN
 from tests.support.fakes import FakeService
-from tests.support.http import Caller
+from tests.support.http import Answer, Caller, persistently
 from unsay_core.domain.timeline import rfc3339
 
 LISBON, PORTO, FARO = "Alice lives in Lisbon.", "Alice lives in Porto.", "Alice lives in Faro."
@@ -247,8 +247,12 @@ def test_of_twenty_concurrent_corrections_one_wins(
 ) -> None:
     old = api.remember(LISBON)
     all_read_first("acme/alice", 20)
+
+    def correct(number: int) -> Answer:
+        return persistently(lambda: api.correct(old["id"], f"Alice lives in house {number}."))
+
     with ThreadPoolExecutor(20) as pool:
-        answers = list(pool.map(lambda n: api.correct(old["id"], f"Alice lives in house {n}."), range(20)))
+        answers = list(pool.map(correct, range(20)))
     assert sorted(answer.status for answer in answers) == [201] + [412] * 19
     assert len(api.listed()) == 1
     assert api.verify().body | {"head": None} == {

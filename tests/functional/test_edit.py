@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from tests.support.fakes import FakeService
-from tests.support.http import ADMIN, Caller, principal
+from tests.support.http import ADMIN, Answer, Caller, persistently, principal
 from unsay_core.domain.audit import Event
 from unsay_core.domain.scope import Action, PrincipalKind
 
@@ -313,8 +313,12 @@ def test_what_was_edited_hundreds_of_times_is_forgotten_whole(api: Caller, servi
 def test_of_twenty_concurrent_edits_one_wins(api: Caller, all_read_first: Callable[[str, int], None]) -> None:
     memory = api.remember(LISBON)
     all_read_first("acme/alice", 20)
+
+    def edit(number: int) -> Answer:
+        return persistently(lambda: api.edit(memory["id"], content=f"House {number}."))
+
     with ThreadPoolExecutor(20) as pool:
-        answers = list(pool.map(lambda n: api.edit(memory["id"], content=f"House {n}."), range(20)))
+        answers = list(pool.map(edit, range(20)))
     assert sorted(answer.status for answer in answers) == [200] + [412] * 19
     (winner,) = [answer for answer in answers if answer.status == 200]
     assert api.listed() == [winner["content"]]

@@ -10,7 +10,7 @@ import pytest
 
 from tests.functional.aws import aws_service
 from tests.support.clients import OneAtATime
-from tests.support.http import Caller
+from tests.support.http import Answer, Caller, persistently
 from unsay_core.adapters.scoped_session import ScopedClients
 from unsay_core.bootstrap.aws import ApiService
 
@@ -91,20 +91,23 @@ def test_thirty_writers_of_one_scope_lose_nothing_and_fork_nothing(api: Caller) 
 
 def test_of_twenty_corrections_at_once_one_wins(api: Caller) -> None:
     old = api.remember(LISBON, "race")
+
+    def correct(number: int) -> int:
+        house = f"Alice lives in house {number}."
+        return persistently(lambda: api.correct(old["id"], house, scope="race")).status
+
     with ThreadPoolExecutor(20) as pool:
-        statuses = list(
-            pool.map(
-                lambda n: api.correct(old["id"], f"Alice lives in house {n}.", scope="race").status, range(20)
-            )
-        )
+        statuses = list(pool.map(correct, range(20)))
     assert sorted(statuses) == [201] + [412] * 19
     assert len(api.listed("race")) == 1
 
 
 def test_of_twenty_identical_requests_at_once_one_makes_the_memory(api: Caller) -> None:
-    headers = {"idempotency_key": "k"}
+    def remember() -> Answer:
+        return api.remember(LISBON, "twenty", headers={"idempotency_key": "k"})
+
     with ThreadPoolExecutor(20) as pool:
-        answers = list(pool.map(lambda _: api.remember(LISBON, "twenty", headers=headers), range(20)))
+        answers = list(pool.map(lambda _: persistently(remember), range(20)))
     assert {answer.status for answer in answers} == {201}
     assert len({answer["id"] for answer in answers}) == 1
     assert api.verify("twenty")["length"] == 1

@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import json
 import threading
+import time
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -15,6 +16,8 @@ from unsay_core.contracts import exact_json
 from unsay_core.domain.scope import Action, Grant, Principal, PrincipalKind, ScopePattern
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from tests.support.fakes import FakeService
 
 EVENTS = Path(__file__).resolve().parents[1] / "events"
@@ -231,6 +234,13 @@ class Caller:
     def listed(self, scope: str = "acme/alice", **parameters: Any) -> list[str]:
         """The contents of the first page of a listing."""
         return [memory["content"] for memory in self.list(scope, **parameters)["items"]]
+
+
+def persistently(call: Callable[[], Answer]) -> Answer:
+    """Ask again while the scope is busy, as a client does: a race that a slow machine loses is no refusal."""
+    while (answer := call()).status == 503 and answer.code == "busy":
+        time.sleep(0.01)
+    return answer
 
 
 def quoted(value: object) -> str:
