@@ -13,10 +13,10 @@ from aws_lambda_powertools.metrics import MetricUnit, single_metric
 
 from functions.entrypoint import log_fault, logger
 from unsay_core.application.anchor import anchor_head
+from unsay_core.application.ledger import Area
 from unsay_core.application.ports import UnreadableError
 from unsay_core.application.project import domain_event, project_memory
 from unsay_core.bootstrap.aws import ProjectService
-from unsay_core.domain.ledger import Area
 from unsay_core.settings import ProjectSettings
 
 if TYPE_CHECKING:

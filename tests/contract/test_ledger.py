@@ -10,10 +10,7 @@ import pytest
 
 from tests.support.samples import AT, EVERY_ENTRY, audit_entry, memory
 from unsay_core.adapters.records import to_record
-from unsay_core.application.ports import ConflictError
-from unsay_core.contracts import exact_json
-from unsay_core.domain.audit import entry_hash
-from unsay_core.domain.ledger import (
+from unsay_core.application.ledger import (
     HEAD,
     Absent,
     Anything,
@@ -24,8 +21,6 @@ from unsay_core.domain.ledger import (
     Head,
     Holds,
     Put,
-    Tombstone,
-    TombstoneKind,
     audit_ref,
     duplicate_ref,
     memory_ref,
@@ -34,13 +29,17 @@ from unsay_core.domain.ledger import (
     value_tombstone_ref,
     version_ref,
 )
+from unsay_core.application.ports import ConflictError
+from unsay_core.contracts import exact_json
+from unsay_core.domain.audit import entry_hash
 from unsay_core.domain.memory import Memory, Reason
+from unsay_core.domain.tombstone import Tombstone, TombstoneKind
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from unsay_core.application.ledger import Entry
     from unsay_core.application.ports import Ledger
-    from unsay_core.domain.ledger import Entry
 
 IDS = [memory(number).id for number in range(1, 8)]
 

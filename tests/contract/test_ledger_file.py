@@ -15,9 +15,9 @@ import pytest
 from tests.support.samples import memory
 from unsay_core.adapters.sqlite import LedgerFile, SqliteLedger
 from unsay_core.adapters.sqlite.schema import MIGRATIONS, ForeignFileError
+from unsay_core.application.ledger import Area, Delete, Put, Version, memory_ref, version_ref
 from unsay_core.application.ports import UnreadableError
 from unsay_core.domain.errors import UnavailableError
-from unsay_core.domain.ledger import Area, Delete, Put, Version, memory_ref, version_ref
 
 CANARY = "a sentence that nobody else has ever written: quetzal"
 

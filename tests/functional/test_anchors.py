@@ -12,9 +12,9 @@ from unsay_core.adapters.memory_ledger import MemoryLedger
 from unsay_core.application import anchor as anchoring
 from unsay_core.application import verify_audit
 from unsay_core.application.anchor import anchor_head
+from unsay_core.application.ledger import HEAD, Area, Delete, Head, Put, audit_ref
 from unsay_core.domain.audit import AuditEntry, sealed
 from unsay_core.domain.errors import UnavailableError
-from unsay_core.domain.ledger import HEAD, Area, Delete, Head, Put, audit_ref
 
 SCOPE = "acme/alice"
 LENGTH = 8

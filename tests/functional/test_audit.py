@@ -13,8 +13,8 @@ import pytest
 from tests.support.fakes import FakeService
 from tests.support.http import Caller, persistently, principal
 from unsay_core.adapters.memory_ledger import MemoryLedger
+from unsay_core.application.ledger import HEAD, Area, Delete, Head, Put, audit_ref
 from unsay_core.domain.audit import AuditEntry, Event, Happening, entry_hash, sealed
-from unsay_core.domain.ledger import HEAD, Area, Delete, Head, Put, audit_ref
 
 
 @pytest.fixture

@@ -7,8 +7,8 @@ import pytest
 from tests.support.candidates import candidate, infer
 from tests.support.fakes import FakeService
 from tests.support.http import ADMIN, Caller, principal
+from unsay_core.application.ledger import Area
 from unsay_core.domain.audit import Event
-from unsay_core.domain.ledger import Area
 from unsay_core.domain.scope import Action, PrincipalKind
 
 LISBON, PORTO, BOB = "Alice lives in Lisbon.", "Alice lives in Porto.", "Bob lives in Braga."

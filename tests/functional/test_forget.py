@@ -8,11 +8,13 @@ import pytest
 
 from tests.support.fakes import FakeService
 from tests.support.http import Caller
+from unsay_core.application.ledger import Area
 from unsay_core.application.ports import ConflictError
-from unsay_core.domain.ledger import Area, Erasure, Tombstone
+from unsay_core.domain.erasure import Erasure
+from unsay_core.domain.tombstone import Tombstone
 
 if TYPE_CHECKING:
-    from unsay_core.domain.ledger import Change
+    from unsay_core.application.ledger import Change
 
 LISBON, PORTO = "Alice lives in Lisbon.", "Alice has a dog called Bruno."
 

@@ -15,9 +15,9 @@ from tests.support.fakes import FakeService
 from tests.support.http import Caller, event, principal
 from unsay_core import settings
 from unsay_core.application.access import first_admin, store_key
+from unsay_core.application.ledger import Area
 from unsay_core.application.ports import IndexTask, UnreadableError
 from unsay_core.domain.errors import UnavailableError
-from unsay_core.domain.ledger import Area
 
 CONTEXT = SimpleNamespace(
     function_name="f",

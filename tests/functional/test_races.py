@@ -9,8 +9,8 @@ import pytest
 
 from tests.support.fakes import FakeService
 from tests.support.http import Answer, Caller
+from unsay_core.application.ledger import Area
 from unsay_core.application.ports import Snapshot
-from unsay_core.domain.ledger import Area
 
 LISBON = "Alice lives in Lisbon."
 

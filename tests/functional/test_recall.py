@@ -10,9 +10,9 @@ import pytest
 
 from tests.support.fakes import FakeService
 from tests.support.http import Caller, principal
+from unsay_core.application.ledger import Area
 from unsay_core.application.ports import Hit, SearchError
 from unsay_core.contracts import exact_json
-from unsay_core.domain.ledger import Area
 from unsay_core.domain.memory import Memory, Trust
 from unsay_core.domain.scope import Action
 

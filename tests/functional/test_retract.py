@@ -7,8 +7,8 @@ import pytest
 from tests.support.candidates import candidate
 from tests.support.fakes import FakeService
 from tests.support.http import Caller, principal
+from unsay_core.application.ledger import Area
 from unsay_core.domain.audit import Event
-from unsay_core.domain.ledger import Area
 from unsay_core.domain.scope import Action
 
 SISTER, BROTHER = "Alice has a sister.", "Alice has a brother."

@@ -9,9 +9,9 @@ import pytest
 from tests.support.candidates import candidate, infer
 from tests.support.fakes import FakeService
 from tests.support.http import ADMIN, Caller, principal
+from unsay_core.application.ledger import Area
 from unsay_core.domain.audit import Event
 from unsay_core.domain.errors import InvalidRequestError
-from unsay_core.domain.ledger import Area
 from unsay_core.domain.memory import Memory, Status
 from unsay_core.domain.scope import Action, Grant, Principal, PrincipalKind, ScopePattern
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from tests.support.fakes import FakeService, MemoryRegistry
 from tests.support.http import Caller, principal, quoted
+from unsay_core.application.ledger import Area, Pending, pending_ref
 from unsay_core.application.ports import IndexTask
 from unsay_core.application.project import project_memory
 from unsay_core.application.scopes import NotedOnce
-from unsay_core.domain.ledger import Area, Pending, pending_ref
 from unsay_core.domain.scope import Action, Scope
 
 

@@ -15,9 +15,9 @@ import pytest
 from tests.support.fakes import FakeService, MemoryDocuments, MemoryRegistry
 from tests.support.http import Caller
 from unsay_core.application.index_memories import index_memories
+from unsay_core.application.ledger import Area, Pending, memory_ref, pending_ref
 from unsay_core.application.ports import IndexScope, IndexTask, WorkScope
 from unsay_core.application.project import domain_event, project_memory
-from unsay_core.domain.ledger import Area, Pending, memory_ref, pending_ref
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -8,20 +8,20 @@ from typing import Any
 from tests.support.fakes import FakeService
 from tests.support.http import Answer, Caller
 from unsay_core.application.digests import value_digest
-from unsay_core.domain.ledger import (
+from unsay_core.application.ledger import (
     HEAD,
     Area,
     Delete,
-    Erasure,
     Head,
     Pending,
     Reviewable,
     Slot,
-    Tombstone,
     Version,
     pending_ref,
 )
+from unsay_core.domain.erasure import Erasure
 from unsay_core.domain.memory import Memory
+from unsay_core.domain.tombstone import Tombstone
 
 SCOPE = "acme/alice"
 LISBON, PORTO, FARO, TEA, DOG = (

@@ -14,8 +14,8 @@ from tests.model.lives import SCOPE, VERBS, Life
 from tests.support.fakes import FakeService
 from tests.support.http import Answer, Caller, quoted
 from unsay_core.adapters.memory_ledger import MemoryLedger
+from unsay_core.application.ledger import Area, Put
 from unsay_core.domain.errors import UnavailableError
-from unsay_core.domain.ledger import Area, Put
 
 REFUSED = "remember what was taken back"  # each try is refused, and each refusal is an event
 

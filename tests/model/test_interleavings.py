@@ -12,7 +12,7 @@ from tests.model.lives import LISBON, PORTO, SCOPE, VERBS, Life
 from tests.support.fakes import FakeService
 from tests.support.http import Answer, Caller
 from unsay_core.application.digests import duplicate_digest, value_digest
-from unsay_core.domain.ledger import Area
+from unsay_core.application.ledger import Area
 from unsay_core.domain.memory import Status
 
 PAIRS = list(itertools.product([verb for verb in VERBS if "by name" not in verb], repeat=2))

@@ -13,7 +13,7 @@ import pytest
 from tests.model.writers import SCOPE, service_in, write_all
 from tests.support.http import Caller
 from unsay_core.adapters.sqlite import LedgerFile
-from unsay_core.domain.ledger import HEAD, Area, Head
+from unsay_core.application.ledger import HEAD, Area, Head
 
 ROOT = Path(__file__).resolve().parents[2]
 WRITERS = 100

@@ -25,9 +25,9 @@ from tests.support.fakes import FakeService
 from tests.support.http import ADMIN, Answer, Caller
 from unsay_core.adapters.records import to_record
 from unsay_core.application.digests import value_digest
+from unsay_core.application.ledger import HEAD, Area
 from unsay_core.application.remember import Remember, remember
 from unsay_core.domain.errors import UnsayError
-from unsay_core.domain.ledger import HEAD, Area
 from unsay_core.domain.memory import Fact, Memory, Trust
 from unsay_core.domain.scope import Action, Scope
 

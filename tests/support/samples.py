@@ -7,22 +7,19 @@ from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from typing import Any
 
-from unsay_core.domain.audit import AuditEntry, Event, Happening, sealed
-from unsay_core.domain.ledger import (
-    Cascaded,
+from unsay_core.application.ledger import (
     Duplicate,
     Entry,
-    Erasure,
     Head,
     Occupant,
     Outcome,
     Pending,
     Slot,
-    Tombstone,
-    TombstoneKind,
     Version,
     Work,
 )
+from unsay_core.domain.audit import AuditEntry, Event, Happening, sealed
+from unsay_core.domain.erasure import Cascaded, Erasure
 from unsay_core.domain.memory import (
     Because,
     Fact,
@@ -35,6 +32,7 @@ from unsay_core.domain.memory import (
     Trust,
 )
 from unsay_core.domain.timeline import Interval
+from unsay_core.domain.tombstone import Tombstone, TombstoneKind
 
 AT = datetime(2026, 5, 1, 9, 30, 0, 123456, tzinfo=UTC)
 SECOND = AT.replace(microsecond=0)

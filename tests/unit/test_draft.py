@@ -10,9 +10,9 @@ from tests.support.fakes import FakeService
 from tests.support.http import ADMIN
 from tests.support.samples import AT, memory
 from unsay_core.application.draft import Draft
+from unsay_core.application.ledger import HEAD, Area, Head, Pending, Work, audit_ref, memory_ref
 from unsay_core.application.ports import ConflictError, OpenScope
 from unsay_core.domain.audit import GENESIS, Event, Happening, entry_hash
-from unsay_core.domain.ledger import HEAD, Area, Head, Pending, Work, audit_ref, memory_ref
 from unsay_core.domain.memory import Because
 from unsay_core.domain.scope import Action, Scope
 

@@ -14,8 +14,8 @@ from pydantic import ValidationError
 
 from tests.support.samples import EVERY_ENTRY, HARD_MEMORY, memory
 from unsay_core.adapters.records import from_record, to_record
+from unsay_core.application.ledger import Entry
 from unsay_core.contracts import exact_json
-from unsay_core.domain.ledger import Entry
 from unsay_core.domain.memory import Memory
 
 text = st.text(st.characters(exclude_categories=("Cs",)), max_size=6)

@@ -15,9 +15,9 @@ from unsay_core.application.take_back import TakeBack, dispute, retract
 from unsay_core.contracts import answers, requests
 from unsay_core.domain.errors import UnsayError
 from unsay_core.domain.ids import require_id
-from unsay_core.domain.ledger import TombstoneKind
 from unsay_core.domain.memory import Fact
 from unsay_core.domain.scope import Action
+from unsay_core.domain.tombstone import TombstoneKind
 
 if TYPE_CHECKING:
     from datetime import datetime

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from functions.api.endpoints.reply import Reply, changed_reply, page_reply, start_of_page
 from unsay_core.application.access import MakeKey, make_key
+from unsay_core.application.ledger import Waiting
 from unsay_core.application.look_up import ListMemories, list_memories
 from unsay_core.application.receipts import list_receipts, receipt
 from unsay_core.application.review import Decide, Decision, decide, nearest, waiting
@@ -13,7 +14,6 @@ from unsay_core.application.tombstones import lift_tombstone, list_tombstones
 from unsay_core.application.verify_audit import list_audit, verify_audit
 from unsay_core.contracts import answers, requests
 from unsay_core.domain.ids import require_digest, require_id
-from unsay_core.domain.ledger import Waiting
 from unsay_core.domain.scope import Action
 
 if TYPE_CHECKING:

@@ -8,18 +8,18 @@ from itertools import accumulate
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 from urllib.parse import quote
 
+from unsay_core.application.ledger import ref_of
 from unsay_core.contracts import answers, cursor, exact_json
-from unsay_core.domain.ledger import ref_of
 
 if TYPE_CHECKING:
     from datetime import datetime
 
+    from unsay_core.application.ledger import Entry
     from unsay_core.application.pages import Page
     from unsay_core.application.ports import OpenScope
     from unsay_core.application.replay import Written
     from unsay_core.bootstrap.aws import ApiService
     from unsay_core.contracts.requests import PageQuery
-    from unsay_core.domain.ledger import Entry
     from unsay_core.domain.memory import Memory
     from unsay_core.domain.scope import Scope
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from unsay_core.domain.ledger import Change
+    from unsay_core.application.ledger import Change
 
 MOST_PARTS = 100  # of one transaction of DynamoDB
 

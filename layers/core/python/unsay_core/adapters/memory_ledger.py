@@ -6,13 +6,24 @@ import threading
 from typing import TYPE_CHECKING, Any
 
 from unsay_core.adapters.change_form import require_form
+from unsay_core.application.ledger import (
+    Absent,
+    Area,
+    Check,
+    Delete,
+    Entry,
+    Expectation,
+    Holds,
+    Put,
+    Ref,
+    ref_of,
+)
 from unsay_core.application.ports import ConflictError, Snapshot
-from unsay_core.domain.ledger import Absent, Area, Check, Delete, Entry, Expectation, Holds, Put, Ref, ref_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from unsay_core.domain.ledger import Change
+    from unsay_core.application.ledger import Change
 
 
 class MemoryLedger:

@@ -15,29 +15,20 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from pydantic import TypeAdapter, ValidationError
 
+from unsay_core.application.ledger import Area, Duplicate, Head, Outcome, Pending, Reviewable, Slot, Version
 from unsay_core.application.ports import UnreadableError
 from unsay_core.contracts import exact_json
 from unsay_core.domain.audit import AuditEntry
+from unsay_core.domain.erasure import Erasure
 from unsay_core.domain.errors import InvalidRequestError
-from unsay_core.domain.ledger import (
-    Area,
-    Duplicate,
-    Erasure,
-    Head,
-    Outcome,
-    Pending,
-    Reviewable,
-    Slot,
-    Tombstone,
-    Version,
-)
 from unsay_core.domain.memory import Memory
 from unsay_core.domain.timeline import rfc3339
+from unsay_core.domain.tombstone import Tombstone
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from unsay_core.domain.ledger import Entry, Ref
+    from unsay_core.application.ledger import Entry, Ref
 
 T = TypeVar("T")
 

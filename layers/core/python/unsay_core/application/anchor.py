@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from itertools import takewhile
 from typing import TYPE_CHECKING
 
-from unsay_core.domain.ledger import audit_ref
+from unsay_core.application.ledger import audit_ref
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping

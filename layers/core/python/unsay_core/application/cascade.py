@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from unsay_core.domain.ledger import memory_ref
+from unsay_core.application.ledger import memory_ref
 from unsay_core.domain.memory import Memory, Status
 
 if TYPE_CHECKING:

@@ -8,6 +8,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from unsay_core.application.digests import commitment, value_digest
+from unsay_core.application.ledger import memory_ref, value_tombstone_ref
 from unsay_core.application.look_up import found
 from unsay_core.application.policy import refuse_forbidden, tombstone_refs
 from unsay_core.application.replay import IdempotencyKey, Written, keep, replayed
@@ -16,13 +17,13 @@ from unsay_core.application.slots import leave_slot, take_slot
 from unsay_core.application.versions import require_version
 from unsay_core.domain.audit import Event, Happening
 from unsay_core.domain.errors import InvalidRequestError, WrongStatusError
-from unsay_core.domain.ledger import Tombstone, TombstoneKind, memory_ref, value_tombstone_ref
 from unsay_core.domain.memory import Because, Fact, Memory, Reason, Source, Status, Trust
+from unsay_core.domain.tombstone import Tombstone, TombstoneKind
 
 if TYPE_CHECKING:
     from unsay_core.application.draft import Draft
+    from unsay_core.application.ledger import Ref
     from unsay_core.application.ports import OpenScope, World
-    from unsay_core.domain.ledger import Ref
 
 MOST_WORDINGS = 20  # earlier values buried with a memory that is taken back; a forget buries all of them
 

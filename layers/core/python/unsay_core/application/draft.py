@@ -11,9 +11,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from unsay_core.application.digests import duplicate_digest
-from unsay_core.domain.audit import AuditEntry, Before, sealed
-from unsay_core.domain.errors import UnavailableError
-from unsay_core.domain.ledger import (
+from unsay_core.application.ledger import (
     HEAD,
     Absent,
     Anything,
@@ -34,15 +32,17 @@ from unsay_core.domain.ledger import (
     reviewable_ref,
     version_ref,
 )
+from unsay_core.domain.audit import AuditEntry, Before, sealed
+from unsay_core.domain.errors import UnavailableError
 from unsay_core.domain.memory import Status
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
     from datetime import datetime
 
+    from unsay_core.application.ledger import Entry, Expectation, Ref
     from unsay_core.application.ports import OpenScope
     from unsay_core.domain.audit import Happening
-    from unsay_core.domain.ledger import Entry, Expectation, Ref
     from unsay_core.domain.memory import Because, Fact, Memory
 
 T = TypeVar("T")

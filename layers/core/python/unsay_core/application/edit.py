@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from unsay_core.application.digests import commitment, value_digest
+from unsay_core.application.ledger import memory_ref
 from unsay_core.application.look_up import found
 from unsay_core.application.policy import refuse_forbidden, tombstone_refs
 from unsay_core.application.settle import change
@@ -15,14 +16,13 @@ from unsay_core.application.versions import require_version
 from unsay_core.domain.audit import Event, Happening
 from unsay_core.domain.duplicate import is_same, statement
 from unsay_core.domain.errors import InvalidRequestError, WrongStatusError
-from unsay_core.domain.ledger import memory_ref
 from unsay_core.domain.lifecycle import Act, after
 from unsay_core.domain.trust import after_edit, may_replace
 
 if TYPE_CHECKING:
     from unsay_core.application.draft import Draft
+    from unsay_core.application.ledger import Ref
     from unsay_core.application.ports import OpenScope, World
-    from unsay_core.domain.ledger import Ref
     from unsay_core.domain.memory import Fact, Memory
 
 

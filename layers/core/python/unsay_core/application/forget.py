@@ -8,23 +8,15 @@ from typing import TYPE_CHECKING
 from unsay_core.application.cascade import cascade
 from unsay_core.application.digests import value_digest
 from unsay_core.application.draft import Draft
+from unsay_core.application.ledger import Reviewable, Waiting, erasure_ref, id_tombstone_ref, memory_ref
 from unsay_core.application.settle import settle
 from unsay_core.application.slots import leave_slot
 from unsay_core.domain.audit import Event, Happening
+from unsay_core.domain.erasure import Cascaded, Erasure
 from unsay_core.domain.errors import AlreadyForgottenError, NotFoundError, UnsayError
-from unsay_core.domain.ledger import (
-    Cascaded,
-    Erasure,
-    Reviewable,
-    Tombstone,
-    TombstoneKind,
-    Waiting,
-    erasure_ref,
-    id_tombstone_ref,
-    memory_ref,
-)
 from unsay_core.domain.lifecycle import Act, after
 from unsay_core.domain.memory import Memory, Reason, Review, Status
+from unsay_core.domain.tombstone import Tombstone, TombstoneKind
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence

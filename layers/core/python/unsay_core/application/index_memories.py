@@ -11,23 +11,15 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from unsay_core.application.ledger import Delete, Holds, Pending, Put, erasure_ref, memory_ref, pending_ref
 from unsay_core.application.ports import ConflictError, DocumentState, IndexTask
-from unsay_core.domain.ledger import (
-    Delete,
-    Holds,
-    Pending,
-    Put,
-    erasure_ref,
-    memory_ref,
-    pending_ref,
-)
 from unsay_core.domain.memory import IndexState, Memory, Status
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from unsay_core.application.ledger import Change
     from unsay_core.application.ports import Clock, IndexScope
-    from unsay_core.domain.ledger import Change
 
 PATIENCE = 4.0  # seconds to wait for the knowledge base before the message goes back to the queue
 PAUSE = 0.2  # seconds between two looks

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING
 
+from unsay_core.application.ledger import Area, audit_ref, id_tombstone_ref, memory_ref, version_ref
 from unsay_core.application.pages import Page, page_of
 from unsay_core.domain.errors import NotFoundError
-from unsay_core.domain.ledger import Area, audit_ref, id_tombstone_ref, memory_ref, version_ref
 from unsay_core.domain.memory import Kind, Memory, Status, Trust
 
 if TYPE_CHECKING:

@@ -5,13 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Generic, TypeVar, cast
 
-from unsay_core.domain.ledger import ref_of
+from unsay_core.application.ledger import ref_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from unsay_core.application.ledger import Area
     from unsay_core.application.ports import Ledger
-    from unsay_core.domain.ledger import Area
 
 E = TypeVar("E")
 

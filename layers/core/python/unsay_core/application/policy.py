@@ -9,19 +9,20 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, NoReturn
 
 from unsay_core.application.digests import value_digests
+from unsay_core.application.ledger import value_tombstone_ref
 from unsay_core.domain.audit import Event, Happening
 from unsay_core.domain.credentials import find_credential, find_in_json
 from unsay_core.domain.errors import SecretRefusedError, TombstonedError, UnsayError
-from unsay_core.domain.ledger import value_tombstone_ref
 from unsay_core.domain.timeline import rfc3339
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from unsay_core.application.draft import Draft
+    from unsay_core.application.ledger import Ref
     from unsay_core.application.ports import OpenScope
-    from unsay_core.domain.ledger import Ref, Tombstone
     from unsay_core.domain.memory import Fact
+    from unsay_core.domain.tombstone import Tombstone
 
 
 def tombstone_refs(opened: OpenScope, content: str) -> list[Ref[Tombstone]]:

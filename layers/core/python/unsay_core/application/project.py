@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from unsay_core.application.ledger import audit_ref, memory_ref, pending_ref
 from unsay_core.application.ports import IndexTask
-from unsay_core.domain.ledger import audit_ref, memory_ref, pending_ref
 from unsay_core.domain.scope import Scope
 from unsay_core.domain.timeline import rfc3339
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from unsay_core.application.ledger import HEAD, Area, Pending, Work, memory_ref
 from unsay_core.application.look_up import as_known
 from unsay_core.application.ports import SearchError
-from unsay_core.domain.ledger import HEAD, Area, Pending, Work, memory_ref
 from unsay_core.domain.lexicon import Vocabulary, query_words, words
 from unsay_core.domain.memory import Kind, Memory, Status, Trust
 from unsay_core.domain.ranking import Ranking, Scores

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from unsay_core.application.ledger import Area, erasure_ref
 from unsay_core.application.pages import Page, page_of
 from unsay_core.domain.errors import NotFoundError
-from unsay_core.domain.ledger import Area, erasure_ref
 
 if TYPE_CHECKING:
     from unsay_core.application.ports import OpenScope
-    from unsay_core.domain.ledger import Erasure
+    from unsay_core.domain.erasure import Erasure
 
 
 def receipt(erasure_id: str, opened: OpenScope) -> Erasure:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from unsay_core.application.ledger import Area, Ref, memory_ref
 from unsay_core.application.pages import Page, page_of
 from unsay_core.application.settle import change
 from unsay_core.domain.audit import Event, Happening
-from unsay_core.domain.ledger import Area, Ref, memory_ref
 from unsay_core.domain.memory import Memory
 
 if TYPE_CHECKING:

@@ -9,19 +9,19 @@ from typing import TYPE_CHECKING, Any
 
 from unsay_core.application.digests import commitment, duplicate_digest
 from unsay_core.application.draft import Draft
+from unsay_core.application.ledger import Reviewable, Waiting, duplicate_ref, memory_ref, slot_ref
 from unsay_core.application.policy import PolicyError, refuse_forbidden, tombstone_refs
 from unsay_core.application.replay import IdempotencyKey, Written, keep, replayed
 from unsay_core.application.settle import change, settle
 from unsay_core.application.slots import overlapping, rivals, take_slot
 from unsay_core.domain.audit import Event, Happening
 from unsay_core.domain.errors import InvalidRequestError, UnavailableError, UnsayError
-from unsay_core.domain.ledger import Reviewable, Waiting, duplicate_ref, memory_ref, slot_ref
 from unsay_core.domain.memory import Fact, Memory, Review, Source, Status, Trust
 from unsay_core.domain.trust import after_corroboration, may_replace
 
 if TYPE_CHECKING:
+    from unsay_core.application.ledger import Ref
     from unsay_core.application.ports import OpenScope, World
-    from unsay_core.domain.ledger import Ref
 
 ITEMS_EACH = 10  # of a transaction, for one memory; beyond that a new one is begun
 ITEMS_REPLACED = 5  # and for each that it replaces

@@ -6,13 +6,13 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
+from unsay_core.application.ledger import Outcome, memory_ref, outcome_ref, version_ref
 from unsay_core.domain.errors import ForgottenError, IdempotencyMismatchError
-from unsay_core.domain.ledger import Outcome, memory_ref, outcome_ref, version_ref
 from unsay_core.domain.memory import Memory
 
 if TYPE_CHECKING:
     from unsay_core.application.draft import Draft
-    from unsay_core.domain.ledger import Ref
+    from unsay_core.application.ledger import Ref
 
 KEPT = timedelta(hours=24)
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from unsay_core.application.correct import bury_values
 from unsay_core.application.digests import commitment
+from unsay_core.application.ledger import Area, Reviewable, Waiting, memory_ref
 from unsay_core.application.pages import Page, page_of
 from unsay_core.application.policy import refuse_tombstoned, standing_tombstones
 from unsay_core.application.ports import SearchError
@@ -17,14 +18,13 @@ from unsay_core.application.slots import leave_slot, take_slot
 from unsay_core.application.versions import change_one
 from unsay_core.domain.audit import Event, Happening
 from unsay_core.domain.errors import InvalidRequestError, WrongStatusError
-from unsay_core.domain.ledger import Area, Reviewable, Waiting, memory_ref
 from unsay_core.domain.lifecycle import Act, after
 from unsay_core.domain.memory import Memory, Reason, Review, Status, Trust
 
 if TYPE_CHECKING:
     from unsay_core.application.draft import Draft
+    from unsay_core.application.ledger import Ref
     from unsay_core.application.ports import OpenScope, World
-    from unsay_core.domain.ledger import Ref
 
 RESTATED = "restates_tombstoned"  # the user said anew what was taken back
 NEAREST = 5

@@ -12,8 +12,8 @@ from unsay_core.domain.errors import BusyError
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
+    from unsay_core.application.ledger import Ref
     from unsay_core.application.ports import OpenScope, World
-    from unsay_core.domain.ledger import Ref
 
 T = TypeVar("T")
 

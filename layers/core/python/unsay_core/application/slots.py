@@ -5,13 +5,13 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from unsay_core.application.ledger import Occupant, Slot, memory_ref, slot_ref
 from unsay_core.domain.errors import InvalidRequestError
-from unsay_core.domain.ledger import Occupant, Slot, memory_ref, slot_ref
 from unsay_core.domain.memory import Because, Status
 
 if TYPE_CHECKING:
     from unsay_core.application.draft import Draft
-    from unsay_core.domain.ledger import Ref
+    from unsay_core.application.ledger import Ref
     from unsay_core.domain.memory import Fact, Memory
 
 MOST_REPLACED = 12  # memories, each with five items of a transaction's hundred

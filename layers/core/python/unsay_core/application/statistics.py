@@ -8,7 +8,7 @@ from datetime import datetime
 from itertools import islice
 from typing import TYPE_CHECKING
 
-from unsay_core.domain.ledger import Area, ref_of
+from unsay_core.application.ledger import Area, ref_of
 from unsay_core.domain.memory import Memory
 
 if TYPE_CHECKING:

@@ -7,18 +7,18 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from unsay_core.application.correct import bury_values
+from unsay_core.application.ledger import Reviewable, Waiting, memory_ref
 from unsay_core.application.replay import IdempotencyKey, Written
 from unsay_core.application.slots import leave_slot
 from unsay_core.application.versions import change_one
 from unsay_core.domain.audit import Event, Happening
-from unsay_core.domain.ledger import Reviewable, Waiting, memory_ref
 from unsay_core.domain.lifecycle import Act, after
 from unsay_core.domain.memory import Memory, Reason, Review, Status, Trust
 
 if TYPE_CHECKING:
     from unsay_core.application.draft import Draft
+    from unsay_core.application.ledger import Ref
     from unsay_core.application.ports import OpenScope, World
-    from unsay_core.domain.ledger import Ref
 
 
 @dataclass(frozen=True, slots=True)

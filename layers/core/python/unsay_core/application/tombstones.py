@@ -5,12 +5,13 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from unsay_core.application.ledger import Area, value_tombstone_ref
 from unsay_core.application.pages import Page, page_of
 from unsay_core.application.policy import refuse_secrets
 from unsay_core.application.settle import change
 from unsay_core.domain.audit import Event, Happening
 from unsay_core.domain.errors import NotFoundError, WrongStatusError
-from unsay_core.domain.ledger import Area, Tombstone, value_tombstone_ref
+from unsay_core.domain.tombstone import Tombstone
 
 if TYPE_CHECKING:
     from unsay_core.application.draft import Draft

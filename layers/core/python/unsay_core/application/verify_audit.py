@@ -6,11 +6,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from unsay_core.application.anchor import Compared, compare, newest_anchor, up_to
+from unsay_core.application.ledger import HEAD, Area, Head, audit_ref
 from unsay_core.application.pages import Page, page_of
 from unsay_core.application.ports import UnreadableError
 from unsay_core.domain.audit import AuditEntry, walk
 from unsay_core.domain.errors import InvalidRequestError
-from unsay_core.domain.ledger import HEAD, Area, Head, audit_ref
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

@@ -14,9 +14,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from unsay_core.application.draft import Draft
+    from unsay_core.application.ledger import Ref
     from unsay_core.application.ports import OpenScope, World
     from unsay_core.application.replay import IdempotencyKey
-    from unsay_core.domain.ledger import Ref
     from unsay_core.domain.memory import Memory
 
 

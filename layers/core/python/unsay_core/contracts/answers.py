@@ -16,8 +16,9 @@ if TYPE_CHECKING:
     from unsay_core.application.statistics import Statistics
     from unsay_core.application.verify_audit import Verification
     from unsay_core.domain.audit import AuditEntry
-    from unsay_core.domain.ledger import Erasure, Tombstone
+    from unsay_core.domain.erasure import Erasure
     from unsay_core.domain.memory import Memory, Review, Source
+    from unsay_core.domain.tombstone import Tombstone
 
 BACKUP = timedelta(days=35)  # how long the tables' point-in-time recovery reaches back
 

@@ -1,4 +1,4 @@
-"""The normal form under which a forgotten value is recognised when it comes back.
+"""What must not be believed again, and the normal form under which a forgotten value is recognised.
 
 Case, spacing, width, invisible characters, look-alikes of other scripts and final punctuation do not slip
 by; values that differ beyond these stay different, in any script. A paraphrase is another value.
@@ -8,9 +8,13 @@ from __future__ import annotations
 
 import unicodedata
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from enum import StrEnum
 
 from unsay_core.domain.characters import BRAILLE_BLANK, DEFAULT_IGNORABLE
 from unsay_core.domain.look_alikes import read_words, stand_ins
+from unsay_core.domain.memory import Reason
 
 # Sentence_Terminal of the Unicode character database, which Python's unicodedata lacks, as inclusive ranges.
 _SENTENCE_ENDS = (
@@ -40,6 +44,29 @@ _CLAUSE_ENDS = (
     "\U00016e97 \U0001da87 \U0001da89-\U0001da8a"
 )
 _ANNOTATION_MARKS = "\ufff9\ufffa\ufffb"
+
+
+class TombstoneKind(StrEnum):
+    """What must not come back: one id, or one value."""
+
+    ID = "id"
+    VALUE = "value"
+
+
+@dataclass(frozen=True, slots=True)
+class Tombstone:
+    """A refusal to believe again; holds a keyed digest, never text. `seq` is the last entry about it."""
+
+    digest: str
+    kind: TombstoneKind
+    at: datetime
+    actor: str
+    reason: Reason
+    erasure_id: str | None = None
+    seq: int = 0
+    hits: int = 0
+    lifted: bool = False
+    schema: int = 1
 
 
 def _characters(ranges: str) -> frozenset[str]:

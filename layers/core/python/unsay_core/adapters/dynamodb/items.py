@@ -6,12 +6,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from unsay_core.adapters.records import entry_of_record, to_record
-from unsay_core.domain.ledger import Area, Ref, ref_of
+from unsay_core.application.ledger import Area, Ref, ref_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from unsay_core.domain.ledger import Entry
+    from unsay_core.application.ledger import Entry
 
 IN_RECORD = frozenset({Area.TOMBSTONE, Area.AUDIT})  # append-only, in a table of their own
 

@@ -6,16 +6,16 @@ from typing import TYPE_CHECKING, Any
 
 from unsay_core.adapters.aws_errors import translated
 from unsay_core.adapters.dynamodb.items import Place, entry_of_item, ref_of_item
+from unsay_core.application.ledger import Absent, Check, Delete, Holds, Put
 from unsay_core.application.ports import Snapshot
 from unsay_core.domain.errors import UnavailableError
-from unsay_core.domain.ledger import Absent, Check, Delete, Holds, Put
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from mypy_boto3_dynamodb import DynamoDBClient
 
-    from unsay_core.domain.ledger import Area, Change, Entry, Expectation, Ref
+    from unsay_core.application.ledger import Area, Change, Entry, Expectation, Ref
 
 READ_ROUNDS = 4  # of a batch of which DynamoDB served a part
 

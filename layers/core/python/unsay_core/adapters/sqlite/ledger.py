@@ -7,15 +7,15 @@ from typing import TYPE_CHECKING, Any
 
 from unsay_core.adapters.change_form import require_form
 from unsay_core.adapters.records import entry_of_record, to_record
+from unsay_core.application.ledger import Absent, Area, Delete, Holds, Put, Ref, ref_of
 from unsay_core.application.ports import ConflictError, Snapshot, UnreadableError
-from unsay_core.domain.ledger import Absent, Area, Delete, Holds, Put, Ref, ref_of
 
 if TYPE_CHECKING:
     import sqlite3
     from collections.abc import Sequence
 
     from unsay_core.adapters.sqlite.file import LedgerFile
-    from unsay_core.domain.ledger import Change, Check, Entry, Expectation
+    from unsay_core.application.ledger import Change, Check, Entry, Expectation
 
 _LOOK = "SELECT record FROM entry WHERE scope = ? AND area = ? AND id = ?"
 _PUT = "INSERT OR REPLACE INTO entry (scope, area, id, record) VALUES (?, ?, ?, ?)"

@@ -9,11 +9,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
-from typing import Any, Generic, TypeAlias, TypeVar
+from typing import Generic, TypeAlias, TypeVar
 
 from unsay_core.domain.audit import GENESIS, AuditEntry
-from unsay_core.domain.memory import Fact, Memory, Reason
+from unsay_core.domain.erasure import Erasure
+from unsay_core.domain.memory import Fact, Memory
 from unsay_core.domain.timeline import Interval
+from unsay_core.domain.tombstone import Tombstone, TombstoneKind
 
 
 class Area(StrEnum):
@@ -126,29 +128,6 @@ class Outcome:
     ttl: int
 
 
-class TombstoneKind(StrEnum):
-    """What must not come back: one id, or one value."""
-
-    ID = "id"
-    VALUE = "value"
-
-
-@dataclass(frozen=True, slots=True)
-class Tombstone:
-    """A refusal to believe again; holds a keyed digest, never text. `seq` is the last entry about it."""
-
-    digest: str
-    kind: TombstoneKind
-    at: datetime
-    actor: str
-    reason: Reason
-    erasure_id: str | None = None
-    seq: int = 0
-    hits: int = 0
-    lifted: bool = False
-    schema: int = 1
-
-
 class Waiting(StrEnum):
     """What a memory in the review queue is."""
 
@@ -163,41 +142,6 @@ class Reviewable:
     memory_id: str
     waiting: Waiting
     since: datetime
-
-
-@dataclass(frozen=True, slots=True)
-class Cascaded:
-    """A memory that went along with the one asked for, and why."""
-
-    memory_id: str
-    why: str
-    outcome: str = "erased"
-
-
-@dataclass(frozen=True, slots=True)
-class Erasure:
-    """The receipt of a forget; `remaining` are the memories a projection may still hold."""
-
-    id: str
-    selector: dict[str, Any]
-    reason: Reason
-    requested_at: datetime
-    actor: str
-    matched: int = 0
-    erased: int = 0
-    tombstones: int = 0
-    audit_seq: int = 0
-    digest: str = ""
-    cascade: tuple[Cascaded, ...] = ()
-    remaining: tuple[str, ...] = ()
-    proven_at: datetime | None = None
-    revision: int = 0
-    schema: int = 1
-
-    @property
-    def completed_at(self) -> datetime | None:
-        """When the last store was proven empty."""
-        return None if self.remaining else self.proven_at
 
 
 Entry: TypeAlias = (
