@@ -35,7 +35,7 @@ def _pattern(path: str) -> re.Pattern[str]:
 _PATHS = [(operation.method, _pattern(operation.path)) for operation in OPERATIONS]
 
 
-class InternalError(UnsayError):
+class InternalError(UnsayError, status=500, code="internal", title="Something went wrong"):
     """A fault of ours."""
 
 

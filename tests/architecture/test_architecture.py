@@ -123,6 +123,16 @@ def test_remember_and_correct_alone_make_memories() -> None:
     assert making == {"application/remember.py", "application/correct.py"}
 
 
+def test_the_domain_alone_says_what_may_not_happen_to_a_memory() -> None:
+    """Moves in `lifecycle.py`, what a word may replace in `trust.py`, a second lift in `tombstone.py`."""
+    refusing = {
+        name
+        for name, tree in trees(DEPLOYED)
+        if any(called(call) == "WrongStatusError" for call in calls(tree))
+    }
+    assert refusing == {"domain/lifecycle.py", "domain/trust.py", "domain/tombstone.py"}
+
+
 def test_the_index_worker_writes_an_existing_memory_with_its_version_as_guard() -> None:
     """The only write of a memory outside the draft flips its index state: it can bring nothing back."""
     tree = ast.parse((CORE / "application" / "index_memories.py").read_text())

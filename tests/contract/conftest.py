@@ -24,7 +24,7 @@ from unsay_core.adapters.memory_ledger import MemoryLedger
 from unsay_core.adapters.messaging import SqsIndexQueue, task_of_message
 from unsay_core.adapters.s3.documents import S3Documents
 from unsay_core.adapters.sqlite import LedgerFile, SqliteLedger
-from unsay_core.domain.keys import Keyring
+from unsay_core.application.keys import Keyring
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence

@@ -15,9 +15,9 @@ from botocore.exceptions import ClientError
 from tests.support.stack import Stack, eventually, session_of
 from unsay_core.adapters.dynamodb.items import Place
 from unsay_core.adapters.dynamodb.ledger import DynamoLedger
+from unsay_core.application.keys import Keyring
 from unsay_core.application.ledger import HEAD, Area, Delete, Head, Put, audit_ref
 from unsay_core.domain.audit import AuditEntry, sealed
-from unsay_core.domain.keys import Keyring
 
 pytestmark = pytest.mark.stack
 

@@ -17,7 +17,7 @@ DENIED = {"AccessDenied", "AccessDeniedException", "403", "Forbidden"}
 @pytest.fixture(scope="module")
 def neighbours(stack: Stack):
     """Two scopes with a memory each, and their ids as the service derives them."""
-    from unsay_core.domain.keys import Keyring
+    from unsay_core.application.keys import Keyring
 
     pepper = stack.aws("secretsmanager").get_secret_value(SecretId=stack.outputs["PepperSecretArn"])
     keyring = Keyring.from_pepper(pepper["SecretString"])

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from tests.support.clock import FakeClock, fake_world
 from tests.support.knowledge_base import FakeIndex, FakeKnowledgeBase, FakeSearch
 from unsay_core.adapters.memory_ledger import MemoryLedger
+from unsay_core.application.keys import Keyring
 from unsay_core.application.ledger import Area
 from unsay_core.application.ports import (
     Anchor,
@@ -21,7 +22,6 @@ from unsay_core.application.ports import (
     WorkScope,
 )
 from unsay_core.application.scopes import NotedOnce
-from unsay_core.domain.keys import Keyring
 from unsay_core.domain.scope import Action
 
 if TYPE_CHECKING:

@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from unsay_core.application.keys import Keyring
 from unsay_core.contracts.cursor import open_, seal
 from unsay_core.domain.errors import InvalidCursorError
-from unsay_core.domain.keys import Keyring
 
 RING = Keyring.from_pepper("an example pepper of some length")
 HERE, THERE = RING.scope_id("acme/users/alice"), RING.scope_id("acme/users/bob")

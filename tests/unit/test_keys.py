@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from unsay_core.domain.keys import Keyring, content_commitment, hkdf_expand, hkdf_extract
+from unsay_core.application.keys import Keyring, content_commitment, hkdf_expand, hkdf_extract
 
 PEPPER = "an example pepper of some length"
 RING = Keyring.from_pepper(PEPPER)

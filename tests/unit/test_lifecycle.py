@@ -3,24 +3,41 @@
 from __future__ import annotations
 
 from itertools import product
+from typing import Any
 
 import pytest
 
+from tests.support.samples import AT, memory
 from unsay_core.domain.errors import WrongStatusError
-from unsay_core.domain.lifecycle import TRANSITIONS, Act, after
-from unsay_core.domain.memory import Status
+from unsay_core.domain.lifecycle import TRANSITIONS, Act, after, may
+from unsay_core.domain.memory import Memory, Status, Trust
+
+
+def of(status: Status, **changes: Any) -> Memory:
+    """A memory that stands there at `AT`."""
+    if status is Status.EXPIRED:
+        return memory(expires_at=AT, **changes)
+    return memory(status=status, **changes)
 
 
 @pytest.mark.parametrize(("status", "act"), [*product(Status, Act)])
 def test_a_move_is_in_the_table_or_refused(status: Status, act: Act) -> None:
+    assert may(of(status), act, AT) is ((status, act) in TRANSITIONS)
     if (status, act) in TRANSITIONS:
-        assert after(status, act) is TRANSITIONS[status, act]
+        assert after(of(status), act, AT) is TRANSITIONS[status, act]
         return
     with pytest.raises(WrongStatusError) as refused:
-        after(status, act)
+        after(of(status), act, AT)
     assert (refused.value.status, refused.value.code) == (409, "wrong_status")
     assert status in refused.value.detail
     assert act in refused.value.detail
+
+
+def test_what_a_person_has_approved_is_not_approved_again_unless_it_waits_again() -> None:
+    assert not may(of(Status.ACTIVE, trust=Trust.VERIFIED), Act.APPROVE, AT)
+    assert may(of(Status.ACTIVE, trust=Trust.VERIFIED), Act.DISPUTE, AT)
+    assert may(of(Status.ACTIVE, trust=Trust.DISPUTED), Act.APPROVE, AT)
+    assert may(of(Status.CANDIDATE, trust=Trust.VERIFIED), Act.APPROVE, AT)
 
 
 def test_the_ends_are_ends() -> None:

@@ -11,8 +11,8 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from unsay_core.application.digests import value_digest, value_digests
+from unsay_core.application.keys import ScopeKeys
 from unsay_core.domain.characters import DEFAULT_IGNORABLE
-from unsay_core.domain.keys import ScopeKeys
 from unsay_core.domain.tombstone import NORMALISER, NORMALISERS, fold, normalise
 
 VALUE = "Alice lives in Lisbon."

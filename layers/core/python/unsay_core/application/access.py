@@ -13,8 +13,8 @@ from unsay_core.domain.errors import ForbiddenError, IdempotencyMismatchError, I
 from unsay_core.domain.scope import Action, Grant, Principal, PrincipalKind, ScopePattern
 
 if TYPE_CHECKING:
+    from unsay_core.application.keys import Keyring
     from unsay_core.application.ports import World
-    from unsay_core.domain.keys import Keyring
 
 _DIGITS = "0123456789abcdefghjkmnpqrstvwxyz"
 PREFIX = "unsay_"  # of a secret: a leaked one is found by looking for it

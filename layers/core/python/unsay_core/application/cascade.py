@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from unsay_core.application.ledger import memory_ref
-from unsay_core.domain.memory import Memory, Status
+from unsay_core.domain.lifecycle import Act, may
+from unsay_core.domain.memory import Memory
 
 if TYPE_CHECKING:
     from unsay_core.application.draft import Draft
@@ -40,7 +41,7 @@ def cascade(memory: Memory, draft: Draft) -> Cascade:
         why |= dict.fromkeys(alone, "derived")
         going |= alone
         frontier = [*step.values(), *alone.values()]
-    weakened = [m for i, m in doubtful.items() if i not in going and m.status is Status.ACTIVE]
+    weakened = [m for i, m in doubtful.items() if i not in going and may(m, Act.WEAKEN, draft.at)]
     return Cascade(tuple(going.values()), why, tuple(weakened))
 
 

@@ -16,8 +16,9 @@ from unsay_core.application.settle import change
 from unsay_core.application.slots import leave_slot, take_slot
 from unsay_core.application.versions import require_version
 from unsay_core.domain.audit import Event, Happening
-from unsay_core.domain.errors import InvalidRequestError, WrongStatusError
-from unsay_core.domain.memory import Because, Fact, Memory, Reason, Source, Status, Trust
+from unsay_core.domain.errors import InvalidRequestError
+from unsay_core.domain.lifecycle import Act, after
+from unsay_core.domain.memory import Because, Fact, Memory, Reason, Source, Trust
 from unsay_core.domain.tombstone import Tombstone, TombstoneKind
 
 if TYPE_CHECKING:
@@ -63,8 +64,7 @@ def _decide(command: Correct, draft: Draft, opened: OpenScope, world: World) -> 
         return earlier
     old = found(draft, command.memory_id)
     require_version(old, command.version)
-    if old.status_at(draft.at) is not Status.ACTIVE:
-        raise WrongStatusError("only an active memory can be corrected")
+    after(old, Act.SUPERSEDE, draft.at)  # the step itself is `Memory.superseded`
     fact = corrected_fact(old.fact, command, draft.at)
     refuse_forbidden(draft, opened, fact, command.quote, command.note)
     new = _replace(old, fact, command, draft, opened, world)

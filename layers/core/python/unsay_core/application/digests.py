@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from unsay_core.application.keys import content_commitment
 from unsay_core.domain.duplicate import statement
-from unsay_core.domain.keys import content_commitment
 from unsay_core.domain.tombstone import NORMALISERS
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from unsay_core.domain.keys import ScopeKeys
+    from unsay_core.application.keys import ScopeKeys
     from unsay_core.domain.memory import Fact, Memory
     from unsay_core.domain.tombstone import Normaliser
 

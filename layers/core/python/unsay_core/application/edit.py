@@ -15,9 +15,9 @@ from unsay_core.application.slots import leave_slot, rivals, take_slot
 from unsay_core.application.versions import require_version
 from unsay_core.domain.audit import Event, Happening
 from unsay_core.domain.duplicate import is_same, statement
-from unsay_core.domain.errors import InvalidRequestError, WrongStatusError
+from unsay_core.domain.errors import InvalidRequestError
 from unsay_core.domain.lifecycle import Act, after
-from unsay_core.domain.trust import after_edit, may_replace
+from unsay_core.domain.trust import after_edit, require_may_replace
 
 if TYPE_CHECKING:
     from unsay_core.application.draft import Draft
@@ -51,7 +51,7 @@ def edit(command: Edit, opened: OpenScope, world: World) -> Memory:
 def _decide(command: Edit, draft: Draft, opened: OpenScope) -> Memory:
     old = found(draft, command.memory_id)
     require_version(old, command.version)
-    status = after(old.status_at(draft.at), Act.EDIT)
+    status = after(old, Act.EDIT, draft.at)
     fact = replace(old.fact, **command.changes)
     if fact.validity.is_empty:
         raise InvalidRequestError.at("valid_to", "the memory would be valid at no time")
@@ -65,8 +65,7 @@ def _decide(command: Edit, draft: Draft, opened: OpenScope) -> Memory:
         trust=after_edit(old.trust, is_restated=_is_restated(old.fact, fact)),
         earlier_values=_earlier_values(old, fact, opened),
     )
-    if not all(may_replace(new.trust, rival.trust) for rival in rivals(draft, new)):
-        raise WrongStatusError("a disputed memory cannot take the place of another")
+    require_may_replace(new, rivals(draft, new))
     leave_slot(draft, old)
     new = draft.change(old, take_slot(draft, new))
     draft.record(Happening(Event.EDITED, new.id, new.version, commitment(new), related=_replaced(old, new)))

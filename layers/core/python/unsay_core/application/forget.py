@@ -14,7 +14,7 @@ from unsay_core.application.slots import leave_slot
 from unsay_core.domain.audit import Event, Happening
 from unsay_core.domain.erasure import Cascaded, Erasure
 from unsay_core.domain.errors import AlreadyForgottenError, NotFoundError, UnsayError
-from unsay_core.domain.lifecycle import Act, after
+from unsay_core.domain.lifecycle import Act, after, may
 from unsay_core.domain.memory import Memory, Reason, Review, Status
 from unsay_core.domain.tombstone import Tombstone, TombstoneKind
 
@@ -98,14 +98,14 @@ def _weaken(memories: Sequence[Memory], erasure_id: str, opened: OpenScope, worl
     for at in range(0, len(memories), WEAKENED_AT_ONCE):
         refs = [memory_ref(memory.id) for memory in memories[at : at + WEAKENED_AT_ONCE]]
         draft = Draft(opened, world.clock.now(), refs)
-        for memory in filter(None, map(draft.get, refs)):
+        found = [memory for ref in refs if (memory := draft.get(ref)) and may(memory, Act.WEAKEN, draft.at)]
+        for memory in found:
             review = Review(("source_forgotten",), since=draft.at)
             leave_slot(draft, memory)
-            draft.change(
-                memory, memory.next_version(draft.at, after(memory.status, Act.WEAKEN), review=review)
-            )
+            status = after(memory, Act.WEAKEN, draft.at)
+            draft.change(memory, memory.next_version(draft.at, status, review=review))
             draft.put(Reviewable(memory.id, Waiting.CANDIDATE, draft.at))
-        ids = tuple(ref.id for ref in refs)
+        ids = tuple(memory.id for memory in found)
         draft.record(Happening(Event.WEAKENED, related=ids, erasure_id=erasure_id))
         draft.commit()
 

@@ -12,8 +12,8 @@ if TYPE_CHECKING:
     from concurrent.futures import Executor
     from datetime import datetime
 
+    from unsay_core.application.keys import ScopeKeys
     from unsay_core.application.ledger import Area, Change, Entry, Ref
-    from unsay_core.domain.keys import ScopeKeys
     from unsay_core.domain.scope import Action, Principal, Scope
 
 T = TypeVar("T")

@@ -17,7 +17,7 @@ from unsay_core.application.replay import IdempotencyKey, Written
 from unsay_core.application.slots import leave_slot, take_slot
 from unsay_core.application.versions import change_one
 from unsay_core.domain.audit import Event, Happening
-from unsay_core.domain.errors import InvalidRequestError, WrongStatusError
+from unsay_core.domain.errors import InvalidRequestError
 from unsay_core.domain.lifecycle import Act, after
 from unsay_core.domain.memory import Memory, Reason, Review, Status, Trust
 
@@ -67,9 +67,7 @@ def decide(command: Decide, opened: OpenScope, world: World) -> Written:
 
 
 def _approve(command: Decide, opened: OpenScope, old: Memory, draft: Draft) -> Memory:
-    status = after(old.status_at(draft.at), Act.APPROVE)
-    if old.status is Status.ACTIVE and old.trust is Trust.VERIFIED:
-        raise WrongStatusError("a person has verified this memory already")
+    status = after(old, Act.APPROVE, draft.at)
     lifted = _lift_restated(old, draft, opened)
     changed = old.next_version(
         draft.at, status, trust=Trust.VERIFIED, review=_decided(command, old, draft, opened)
@@ -82,7 +80,7 @@ def _approve(command: Decide, opened: OpenScope, old: Memory, draft: Draft) -> M
 
 
 def _reject(command: Decide, opened: OpenScope, old: Memory, draft: Draft) -> Memory:
-    status = after(old.status_at(draft.at), Act.REJECT)
+    status = after(old, Act.REJECT, draft.at)
     if old.status is Status.ACTIVE:
         leave_slot(draft, old)
     changed = old.next_version(
@@ -101,7 +99,7 @@ def _lift_restated(old: Memory, draft: Draft, opened: OpenScope) -> str | None:
     if not old.review or RESTATED not in old.review.reasons:
         refuse_tombstoned(draft, graves)
     for grave in graves:
-        draft.put(replace(grave, lifted=True, seq=draft.seq))
+        draft.put(grave.lift(draft.seq))
     return graves[0].digest if graves else None
 
 

@@ -52,7 +52,7 @@ def dispute(command: TakeBack, opened: OpenScope, world: World) -> Written:
 
 
 def _retract(command: TakeBack, opened: OpenScope, old: Memory, draft: Draft) -> Memory:
-    status = after(old.status_at(draft.at), Act.RETRACT)
+    status = after(old, Act.RETRACT, draft.at)
     if old.status is Status.ACTIVE:
         leave_slot(draft, old)
     new = draft.change(old, old.next_version(draft.at, status, note=command.note, review=_closed(old)))
@@ -62,7 +62,7 @@ def _retract(command: TakeBack, opened: OpenScope, old: Memory, draft: Draft) ->
 
 
 def _dispute(command: TakeBack, opened: OpenScope, old: Memory, draft: Draft) -> Memory:
-    status = after(old.status_at(draft.at), Act.DISPUTE)
+    status = after(old, Act.DISPUTE, draft.at)
     review = Review((command.reason.value,), since=draft.at)
     changed = old.next_version(
         draft.at, status, trust=Trust.DISPUTED, note=command.note or old.note, review=review

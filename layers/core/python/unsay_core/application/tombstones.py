@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from unsay_core.application.ledger import Area, value_tombstone_ref
@@ -10,7 +9,7 @@ from unsay_core.application.pages import Page, page_of
 from unsay_core.application.policy import refuse_secrets
 from unsay_core.application.settle import change
 from unsay_core.domain.audit import Event, Happening
-from unsay_core.domain.errors import NotFoundError, WrongStatusError
+from unsay_core.domain.errors import NotFoundError
 from unsay_core.domain.tombstone import Tombstone
 
 if TYPE_CHECKING:
@@ -34,10 +33,8 @@ def lift_tombstone(
         grave = draft.get(ref)
         if grave is None:
             raise NotFoundError("no such tombstone in this scope")
-        if grave.lifted:
-            raise WrongStatusError("this tombstone was lifted before")
+        lifted = grave.lift(draft.seq)
         refuse_secrets(draft, note)
-        lifted = replace(grave, lifted=True, seq=draft.seq)
         draft.put(lifted)
         note_digest = opened.keys.note_digest(note) if note else None
         draft.record(Happening(Event.LIFTED, tombstone=digest, reason=reason.value, note_digest=note_digest))

@@ -18,9 +18,9 @@ from unsay_core.adapters.s3.anchors import S3Anchors
 from unsay_core.adapters.s3.documents import S3Documents
 from unsay_core.adapters.scoped_session import QUICK, ScopedClients, ScopedSessions
 from unsay_core.adapters.world import real_world
+from unsay_core.application.keys import Keyring
 from unsay_core.application.ports import AuditScope, IndexScope, OpenScope, ProjectScope, WorkScope
 from unsay_core.application.scopes import NotedOnce
-from unsay_core.domain.keys import Keyring
 from unsay_core.domain.scope import Action, Principal, PrincipalKind
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from unsay_core.domain.errors import InvalidCursorError
 
 if TYPE_CHECKING:
-    from unsay_core.domain.keys import Keyring
+    from unsay_core.application.keys import Keyring
 
 _SIGNATURE_BYTES = 16
 

@@ -1,14 +1,17 @@
 """What may happen to a memory: one table of legal moves, everything else is an error with a name.
 
-Trust is another matter: a disputed memory stays `active`, and is withheld because of its trust.
+Three things are no moves. An active memory is expired from its `expires_at` on (`Memory.status_at`): the
+table has nothing for it. A forget is possible in every status and leaves no memory. Trust is another matter:
+a disputed memory stays `active`, and is withheld because of its trust.
 """
 
 from __future__ import annotations
 
+from datetime import datetime
 from enum import StrEnum
 
 from unsay_core.domain.errors import WrongStatusError
-from unsay_core.domain.memory import Status
+from unsay_core.domain.memory import Memory, Status, Trust
 
 
 class Act(StrEnum):
@@ -38,12 +41,20 @@ TRANSITIONS: dict[tuple[Status, Act], Status] = {
 }
 
 
-def after(status: Status, act: Act) -> Status:
-    """The status an act leads to; raises `WrongStatusError` if it may not happen in this one."""
-    try:
-        return TRANSITIONS[status, act]
-    except KeyError:
-        raise WrongStatusError(f"a memory that is {status} cannot take the act {act}") from None
+def may(memory: Memory, act: Act, at: datetime) -> bool:
+    """True if the act may happen to the memory at that time."""
+    status = memory.status_at(at)
+    if (status, memory.trust, act) == (Status.ACTIVE, Trust.VERIFIED, Act.APPROVE):
+        return False  # a person has approved these very words: nothing is left to decide
+    return (status, act) in TRANSITIONS
+
+
+def after(memory: Memory, act: Act, at: datetime) -> Status:
+    """The status an act leads to; raises `WrongStatusError` if it may not happen."""
+    if not may(memory, act, at):
+        status = memory.status_at(at)
+        raise WrongStatusError(f"a memory that is {status} and {memory.trust} cannot take the act {act}")
+    return TRANSITIONS[memory.status, act]
 
 
 def drawing() -> str:

@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import unicodedata
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from enum import StrEnum
 
 from unsay_core.domain.characters import BRAILLE_BLANK, DEFAULT_IGNORABLE
+from unsay_core.domain.errors import WrongStatusError
 from unsay_core.domain.look_alikes import read_words, stand_ins
 from unsay_core.domain.memory import Reason
 
@@ -67,6 +68,12 @@ class Tombstone:
     hits: int = 0
     lifted: bool = False
     schema: int = 1
+
+    def lift(self, seq: int) -> Tombstone:
+        """Its value may be learned again; raises `WrongStatusError` if it may be already."""
+        if self.lifted:
+            raise WrongStatusError("this tombstone was lifted before")
+        return replace(self, lifted=True, seq=seq)
 
 
 def _characters(ranges: str) -> frozenset[str]:

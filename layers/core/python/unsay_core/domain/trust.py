@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from unsay_core.domain.memory import Trust
+from collections.abc import Iterable
+
+from unsay_core.domain.errors import WrongStatusError
+from unsay_core.domain.memory import Memory, Trust
 
 # What each kind of word may replace on its own; whatever it may not replace, a person decides on.
 _MAY_REPLACE: dict[Trust, frozenset[Trust]] = {
@@ -26,3 +29,9 @@ def after_corroboration(trust: Trust, said: Trust) -> Trust:
 def may_replace(new: Trust, old: Trust) -> bool:
     """True if a memory of trust `new` may take the place of one of trust `old` without review."""
     return old in _MAY_REPLACE[new]
+
+
+def require_may_replace(new: Memory, others: Iterable[Memory]) -> None:
+    """Raise `WrongStatusError` unless a memory may take the place of all of these."""
+    if not all(may_replace(new.trust, other.trust) for other in others):
+        raise WrongStatusError(f"a memory that is {new.trust} cannot take the place of another")
