@@ -12,7 +12,8 @@
 The errors are drawn as a tree in `unsay.errors`.
 """
 
-from unsay.client import KEEP, Memory, connect
+from unsay.asking import Ask
+from unsay.client import AsyncMemory, Memory, connect, connect_async, every, every_async
 from unsay.errors import (
     AlreadyForgottenError,
     BusyError,
@@ -43,13 +44,26 @@ from unsay.errors import (
     VersionConflictError,
     WrongStatusError,
 )
+from unsay.verbs import KEEP
 from unsay_core.contracts.schemas import (
+    AuditOut,
+    BatchOut,
     ErasureOut,
+    ErasuresOut,
+    EventOut,
+    HistoryOut,
     KeyOut,
     ListOut,
     MemoryOut,
     RecalledOut,
     RecallOut,
+    ResultOut,
+    ReviewItemOut,
+    ReviewsOut,
+    ScopesOut,
+    StatisticsOut,
+    TombstoneOut,
+    TombstonesOut,
     VerifyOut,
 )
 from unsay_core.domain.memory import Because, Kind, Reason, Status, Trust
@@ -57,11 +71,18 @@ from unsay_core.domain.memory import Because, Kind, Reason, Status, Trust
 __all__ = [
     "KEEP",
     "AlreadyForgottenError",
+    "Ask",
+    "AsyncMemory",
+    "AuditOut",
+    "BatchOut",
     "Because",
     "BusyError",
     "ErasureOut",
+    "ErasuresOut",
+    "EventOut",
     "ForbiddenError",
     "ForgottenError",
+    "HistoryOut",
     "IdempotencyMismatchError",
     "InternalError",
     "InvalidCursorError",
@@ -82,10 +103,17 @@ __all__ = [
     "RecallOut",
     "RecalledOut",
     "ReservedKeyError",
+    "ResultOut",
+    "ReviewItemOut",
+    "ReviewsOut",
+    "ScopesOut",
     "SecretRefusedError",
+    "StatisticsOut",
     "Status",
     "ThrottledError",
+    "TombstoneOut",
     "TombstonedError",
+    "TombstonesOut",
     "TooLargeError",
     "Trust",
     "TryAgainError",
@@ -98,4 +126,7 @@ __all__ = [
     "VersionConflictError",
     "WrongStatusError",
     "connect",
+    "connect_async",
+    "every",
+    "every_async",
 ]

@@ -1,50 +1,37 @@
-"""`Memory`: remember, recall, correct and forget, over HTTPS."""
+"""`Memory` and `AsyncMemory`: the verbs, asked over HTTPS."""
 
 from __future__ import annotations
 
-import uuid
-from collections.abc import Mapping, Sequence
-from datetime import datetime
-from enum import Enum
-from typing import TYPE_CHECKING, Any, Final, Literal, TypeVar
+from functools import wraps
+from typing import TYPE_CHECKING, Concatenate, ParamSpec, Protocol, TypeVar
 
-from pydantic import ValidationError
-
-from unsay.errors import UnexpectedAnswerError
-from unsay.https import Https
-from unsay_core.contracts.schemas import (
-    Answer,
-    ErasureOut,
-    KeyOut,
-    ListOut,
-    MemoryOut,
-    RecallOut,
-    VerifyOut,
-)
+from unsay import verbs
+from unsay.https import AsyncHttps, Https
 
 if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
     from types import TracebackType
 
     import httpx
 
+    from unsay.asking import A, Ask
+
 DEFAULT_TIMEOUT_SECONDS = 30.0
 
-Scope = str | Sequence[str]
-"""`"acme/users/alice"`, or its segments: `["acme", "users", "a/b"]`."""
-Instant = datetime | str
-"""A time with an offset, as a `datetime` or in RFC 3339."""
-A = TypeVar("A", bound=Answer)
+P = ParamSpec("P")
+I_co = TypeVar("I_co", covariant=True)
 
 
-class _Keep(Enum):
-    KEEP = "keep"
+class Page(Protocol[I_co]):
+    """A page of anything; `next_cursor` leads to the next, None ends them."""
 
-    def __repr__(self) -> str:
-        return self.name
+    @property
+    def items(self) -> Sequence[I_co]:
+        """What is on it."""
 
-
-KEEP: Final = _Keep.KEEP
-"""In a correction: take this field over from the old memory. `None` clears it."""
+    @property
+    def next_cursor(self) -> str | None:
+        """Where it goes on."""
 
 
 def connect(
@@ -59,6 +46,33 @@ def connect(
     Nothing is sent yet. Raises `ValueError` for an `http://` URL of another machine.
     """
     return Memory(Https(url, token, timeout=timeout, transport=transport))
+
+
+def connect_async(
+    url: str,
+    *,
+    token: str,
+    timeout: float = DEFAULT_TIMEOUT_SECONDS,
+    transport: httpx.AsyncBaseTransport | None = None,
+) -> AsyncMemory:
+    """`connect`, for an event loop."""
+    return AsyncMemory(AsyncHttps(url, token, timeout=timeout, transport=transport))
+
+
+def _asked(verb: Callable[P, Ask[A]]) -> Callable[Concatenate[Memory, P], A]:
+    @wraps(verb)
+    def method(self: Memory, /, *given: P.args, **named: P.kwargs) -> A:
+        return self.ask(verb(*given, **named))
+
+    return method
+
+
+def _awaited(verb: Callable[P, Ask[A]]) -> Callable[Concatenate[AsyncMemory, P], Awaitable[A]]:
+    @wraps(verb)
+    async def method(self: AsyncMemory, /, *given: P.args, **named: P.kwargs) -> A:
+        return await self.ask(verb(*given, **named))
+
+    return method
 
 
 class Memory:
@@ -87,260 +101,104 @@ class Memory:
         """Give the connections back."""
         self._https.close()
 
-    def remember(
-        self,
-        content: str,
-        *,
-        scope: Scope,
-        kind: str = "semantic",
-        key: str | None = None,
-        tags: Sequence[str] = (),
-        importance: float = 0.5,
-        data: Any = None,
-        metadata: Mapping[str, Any] | None = None,
-        valid_from: Instant | None = None,
-        valid_to: Instant | None = None,
-        expires_at: Instant | None = None,
-        ttl_seconds: int | None = None,
-        derived_from: Sequence[str] = (),
-        run_id: str | None = None,
-        message_seqs: Sequence[int] = (),
-        quote: str | None = None,
-        idempotency_key: str | None = None,
-    ) -> MemoryOut:
-        """Remember a fact. A duplicate of an active one answers with that one, `deduplicated`.
+    def ask(self, ask: Ask[A]) -> A:
+        """Put a question of `unsay.verbs`."""
+        return self._https.send(ask)
 
-        `kind` is `semantic`, `episodic` or `procedural`; `key` names a slot that holds one active memory.
-        Raises `TombstonedError` for a value that was taken back, `SecretRefusedError` for a credential.
-        """
-        body = {
-            "scope": scope,
-            "content": content,
-            "kind": kind,
-            "key": key,
-            "tags": tags,
-            "importance": importance,
-            "data": data,
-            "metadata": metadata or {},
-            "valid_from": _instant(valid_from),
-            "valid_to": _instant(valid_to),
-            "expires_at": _instant(expires_at),
-            "ttl_seconds": ttl_seconds,
-            "derived_from": derived_from,
-            "source": {"run_id": run_id, "message_seqs": message_seqs, "quote": quote},
-        }
-        return self._write(body, "memories", idempotency_key=idempotency_key)
-
-    def get(self, memory: MemoryOut | str, *, scope: Scope | None = None) -> MemoryOut:
-        """One memory as it is now, whatever its status; a forgotten one raises `NotFoundError`."""
-        memory_id, where = _address(memory, scope)
-        return _read(MemoryOut, self._get("memories", memory_id, query={"scope": where}))
-
-    def list(
-        self,
-        *,
-        scope: Scope,
-        limit: int = 20,
-        cursor: str | None = None,
-        order: Literal["asc", "desc"] = "desc",
-        status: str = "active",
-        kind: str | None = None,
-        tag: str | None = None,
-        key: str | None = None,
-        trust: str | None = None,
-        run_id: str | None = None,
-        valid_at: Instant | None = None,
-    ) -> ListOut:
-        """A page of memories, newest first. `next_cursor` leads to the next page; None ends the list."""
-        query = {
-            "scope": _canonical(scope),
-            "limit": str(limit),
-            "cursor": cursor,
-            "order": order,
-            "status": status,
-            "kind": kind,
-            "tag": tag,
-            "key": key,
-            "trust": trust,
-            "run_id": run_id,
-            "valid_at": _instant(valid_at),
-        }
-        return _read(ListOut, self._get("memories", query=query))
-
-    def correct(
-        self,
-        memory: MemoryOut | str,
-        content: str,
-        *,
-        because: str,
-        scope: Scope | None = None,
-        version: int | None = None,
-        quote: str | None = None,
-        note: str | None = None,
-        kind: str | _Keep = KEEP,
-        key: str | _Keep | None = KEEP,
-        tags: Sequence[str] | _Keep = KEEP,
-        importance: float | _Keep = KEEP,
-        data: Any = KEEP,
-        metadata: Mapping[str, Any] | _Keep = KEEP,
-        valid_from: Instant | _Keep | None = KEEP,
-        valid_to: Instant | _Keep | None = KEEP,
-        expires_at: Instant | _Keep | None = KEEP,
-        idempotency_key: str | None = None,
-    ) -> MemoryOut:
-        """Replace a memory, because the world `changed` or it was `wrong`; returns the new one.
-
-        Only the version that was seen is replaced: the given memory's, or `version` where an id is given.
-        Raises `VersionConflictError` when it has moved on, `TombstonedError` for a value that was taken
-        back.
-        """
-        memory_id, where = _address(memory, scope)
-        seen = memory.version if version is None and isinstance(memory, MemoryOut) else version
-        body = {
-            "content": content,
-            "because": because,
-            "quote": quote,
-            "note": note,
-            "kind": kind,
-            "key": key,
-            "tags": tags,
-            "importance": importance,
-            "data": data,
-            "metadata": metadata,
-            "valid_from": _instant(valid_from),
-            "valid_to": _instant(valid_to),
-            "expires_at": _instant(expires_at),
-        }
-        return self._write(
-            {name: value for name, value in body.items() if value is not KEEP},
-            "memories",
-            memory_id,
-            "correct",
-            query={"scope": where},
-            headers={} if seen is None else {"If-Match": f'"{seen}"'},
-            idempotency_key=idempotency_key,
-        )
-
-    def forget(
-        self,
-        memory: MemoryOut | str,
-        *,
-        reason: str,
-        scope: Scope | None = None,
-        tombstone: Literal["value", "id"] = "value",
-    ) -> ErasureOut:
-        """Forget a memory and what it replaced; returns the receipt, `pending` until every store is clean.
-
-        From the answer on no read returns it, and its value may not be written again (unless `tombstone`
-        is `"id"`). `reason` is one of `unsay.Reason`. A second time raises `AlreadyForgottenError`.
-        """
-        memory_id, where = _address(memory, scope)
-        query = {"scope": where, "reason": reason, "tombstone": tombstone}
-        return _read(ErasureOut, self._https.send("DELETE", "memories", memory_id, query=query))
-
-    def erasure(self, erasure_id: str, *, scope: Scope) -> ErasureOut:
-        """The receipt of a forget, as it stands now."""
-        return _read(ErasureOut, self._get("erasures", erasure_id, query={"scope": _canonical(scope)}))
-
-    def recall(
-        self,
-        query: str,
-        *,
-        scope: Scope | None = None,
-        scopes: Sequence[Scope] | None = None,
-        limit: int = 5,
-        kinds: Sequence[str] | None = None,
-        tags: Sequence[str] = (),
-        min_trust: str | None = None,
-        min_score: float | None = None,
-        include: Sequence[Literal["candidate", "disputed"]] = (),
-        valid_at: Instant | None = None,
-        deadline_ms: int = 3_000,
-    ) -> RecallOut:
-        """The memories that answer a query best, in one scope or in up to eight `scopes`.
-
-        `degraded` is true when a store was late or down; `reasons` then say which, and what the rest found
-        is there.
-        """
-        body = {
-            "scope": scope,
-            "scopes": scopes,
-            "query": query,
-            "limit": limit,
-            "kinds": kinds,
-            "tags": tags,
-            "min_trust": min_trust,
-            "min_score": min_score,
-            "include": include,
-            "valid_at": _instant(valid_at),
-            "deadline_ms": deadline_ms,
-        }
-        return _read(RecallOut, self._https.send("POST", "recall", body=body, repeatable=True))
-
-    def verify_audit(self, *, scope: Scope, start: int = 1) -> VerifyOut:
-        """Walk the audit chain of a scope from entry `start`; go on at `next` until it is `complete`."""
-        query = {"scope": _canonical(scope), "from": str(start)}
-        return _read(VerifyOut, self._get("audit", "verify", query=query))
-
-    def make_key(
-        self,
-        name: str,
-        *,
-        kind: Literal["agent", "human"],
-        grants: Mapping[str, Sequence[str]],
-        expires_at: Instant | None = None,
-    ) -> KeyOut:
-        """Make an API key: `grants={"acme/users/*": ["read", "write"]}`. Its secret is shown this once."""
-        body = {
-            "name": name,
-            "kind": kind,
-            "grants": [{"scope": scope, "actions": actions} for scope, actions in grants.items()],
-            "expires_at": _instant(expires_at),
-        }
-        # Not repeated: a second key with a secret that nobody has seen is worse than an error.
-        return _read(KeyOut, self._https.send("POST", "keys", body=body))
-
-    def _get(self, *path: str, query: Mapping[str, str | None]) -> Any:
-        given = {name: value for name, value in query.items() if value is not None}
-        return self._https.send("GET", *path, query=given, repeatable=True)
-
-    def _write(
-        self,
-        body: Mapping[str, Any],
-        *path: str,
-        idempotency_key: str | None,
-        query: Mapping[str, str] | None = None,
-        headers: Mapping[str, str] | None = None,
-    ) -> MemoryOut:
-        idempotent = {**(headers or {}), "Idempotency-Key": idempotency_key or uuid.uuid4().hex}
-        answer = self._https.send("POST", *path, query=query, body=body, headers=idempotent, repeatable=True)
-        return _read(MemoryOut, answer)
+    remember = _asked(verbs.remember)
+    remember_batch = _asked(verbs.remember_batch)
+    recall = _asked(verbs.recall)
+    get = _asked(verbs.get)
+    list = _asked(verbs.list)
+    history = _asked(verbs.history)
+    edit = _asked(verbs.edit)
+    correct = _asked(verbs.correct)
+    retract = _asked(verbs.retract)
+    dispute = _asked(verbs.dispute)
+    forget = _asked(verbs.forget)
+    erasure = _asked(verbs.erasure)
+    erasures = _asked(verbs.erasures)
+    reviews = _asked(verbs.reviews)
+    approve = _asked(verbs.approve)
+    reject = _asked(verbs.reject)
+    tombstones = _asked(verbs.tombstones)
+    lift_tombstone = _asked(verbs.lift_tombstone)
+    audit = _asked(verbs.audit)
+    verify_audit = _asked(verbs.verify_audit)
+    statistics = _asked(verbs.statistics)
+    scopes = _asked(verbs.scopes)
+    make_key = _asked(verbs.make_key)
 
 
-def _read(model: type[A], answer: object) -> A:
-    try:
-        return model.model_validate(answer)
-    except ValidationError as error:
-        fields = ", ".join(sorted({".".join(map(str, e["loc"])) for e in error.errors()})[:5])
-    # Outside the except block, for the validation error quotes memory text.
-    raise UnexpectedAnswerError(f"an answer that is not a {model.__name__}, in: {fields or 'all of it'}")
+class AsyncMemory:
+    """`Memory` for an event loop: the same verbs, awaited."""
+
+    def __init__(self, https: AsyncHttps) -> None:
+        self._https = https
+
+    def __repr__(self) -> str:
+        return f"<unsay.AsyncMemory {self._https.url}>"
+
+    async def __aenter__(self) -> AsyncMemory:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self.close()
+
+    async def close(self) -> None:
+        """Give the connections back."""
+        await self._https.close()
+
+    async def ask(self, ask: Ask[A]) -> A:
+        """Put a question of `unsay.verbs`."""
+        return await self._https.send(ask)
+
+    remember = _awaited(verbs.remember)
+    remember_batch = _awaited(verbs.remember_batch)
+    recall = _awaited(verbs.recall)
+    get = _awaited(verbs.get)
+    list = _awaited(verbs.list)
+    history = _awaited(verbs.history)
+    edit = _awaited(verbs.edit)
+    correct = _awaited(verbs.correct)
+    retract = _awaited(verbs.retract)
+    dispute = _awaited(verbs.dispute)
+    forget = _awaited(verbs.forget)
+    erasure = _awaited(verbs.erasure)
+    erasures = _awaited(verbs.erasures)
+    reviews = _awaited(verbs.reviews)
+    approve = _awaited(verbs.approve)
+    reject = _awaited(verbs.reject)
+    tombstones = _awaited(verbs.tombstones)
+    lift_tombstone = _awaited(verbs.lift_tombstone)
+    audit = _awaited(verbs.audit)
+    verify_audit = _awaited(verbs.verify_audit)
+    statistics = _awaited(verbs.statistics)
+    scopes = _awaited(verbs.scopes)
+    make_key = _awaited(verbs.make_key)
 
 
-def _address(memory: MemoryOut | str, scope: Scope | None) -> tuple[str, str]:
-    """A memory's id and scope."""
-    if isinstance(memory, MemoryOut):
-        return memory.id, memory.scope if scope is None else _canonical(scope)
-    if scope is None:
-        raise TypeError("an id does not say whose memory it is: pass scope=…")
-    return memory, _canonical(scope)
+def every(page: Callable[P, Page[I_co]], *given: P.args, **named: P.kwargs) -> Iterator[I_co]:
+    """Everything on all pages: `for memory in unsay.every(service.list, scope="acme/users/alice")`."""
+    found = page(*given, **named)
+    yield from found.items
+    while found.next_cursor is not None:
+        named["cursor"] = found.next_cursor
+        found = page(*given, **named)
+        yield from found.items
 
 
-def _canonical(scope: Scope) -> str:
-    """The scope as one string; whether it is a valid one, the service decides."""
-    if isinstance(scope, str):
-        return scope
-    return "/".join(segment.replace("%", "%25").replace("/", "%2F") for segment in scope)
-
-
-def _instant(value: Any) -> Any:
-    return value.isoformat() if isinstance(value, datetime) else value
+async def every_async(
+    page: Callable[P, Awaitable[Page[I_co]]], *given: P.args, **named: P.kwargs
+) -> AsyncIterator[I_co]:
+    """`every`, for an event loop: `async for memory in unsay.every_async(service.list, scope=…)`."""
+    found = await page(*given, **named)
+    for item in found.items:
+        yield item
+    while found.next_cursor is not None:
+        named["cursor"] = found.next_cursor
+        found = await page(*given, **named)
+        for item in found.items:
+            yield item

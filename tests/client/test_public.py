@@ -5,14 +5,14 @@ import inspect
 import pytest
 
 import unsay
+from tests.client.examples import EXAMPLES, VERBS, path_of
 from unsay import errors
-
-VERBS = ["correct", "erasure", "forget", "get", "list", "make_key", "recall", "remember", "verify_audit"]
+from unsay_core.contracts.operations import OPERATIONS
 
 
 def test_what_is_exported_is_what_is_there():
     public = {name for name, value in vars(unsay).items() if not name.startswith("_")}
-    assert public - {"client", "errors", "https"} == set(unsay.__all__)
+    assert public - {"asking", "client", "errors", "https", "verbs"} == set(unsay.__all__)
     assert unsay.__all__ == sorted(
         unsay.__all__, key=lambda name: (not name.isupper(), name[0].islower(), name)
     )
@@ -26,9 +26,24 @@ def test_every_exception_is_exported_and_drawn_in_the_tree():
     assert all(name in errors.__doc__ for name in kinds)
 
 
-def test_the_verbs_are_those_of_the_service():
-    public = {name for name, _ in inspect.getmembers(unsay.Memory, inspect.isfunction) if name[0] != "_"}
-    assert public == {*VERBS, "close"}
+@pytest.mark.parametrize("kind", [unsay.Memory, unsay.AsyncMemory])
+def test_both_clients_have_every_verb_under_its_own_name_and_nothing_else(kind):
+    public = {name: member for name, member in inspect.getmembers(kind, inspect.isfunction) if name[0] != "_"}
+    assert public.keys() == {*VERBS, "ask", "close"}
+    for name, verb in VERBS.items():
+        assert (public[name].__doc__, inspect.signature(public[name])) == (
+            verb.__doc__,
+            inspect.signature(verb),
+        )
+
+
+def test_the_verbs_reach_every_call_of_the_contract_but_the_public_ones():
+    asked = {(ask.method, ask.path, ask.answer) for ask in EXAMPLES.values()}
+    assert EXAMPLES.keys() == VERBS.keys()
+    served = [operation for operation in OPERATIONS if not operation.is_public]
+    for operation in served:
+        assert (operation.method, path_of(operation), operation.answer) in asked, operation.name
+    assert len(asked) == len(served)
 
 
 @pytest.mark.parametrize(

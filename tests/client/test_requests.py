@@ -7,8 +7,10 @@ import httpx
 import pytest
 
 from tests.client.conftest import EMPTY_RECALL, MEMORY
+from tests.client.examples import EXAMPLES, path_of
 from unsay import MemoryOut
 from unsay_core.contracts import exact_json
+from unsay_core.contracts.operations import OPERATIONS
 
 KEY = {
     "id": "key_1",
@@ -109,6 +111,21 @@ def test_what_is_said_about_a_memory_goes_before_what_it_says_itself(service):
     service.will(ok()).correct(FOUND, "x", because="wrong", scope="other", version=9)
     assert service.requests[-1].url.params["scope"] == "other"
     assert service.requests[-1].headers["If-Match"] == '"9"'
+
+
+@pytest.mark.parametrize("name", EXAMPLES)
+def test_what_is_sent_is_what_the_contract_takes(name):
+    ask = EXAMPLES[name]
+    wanted = (ask.method, ask.path, ask.answer)
+    (operation,) = (found for found in OPERATIONS if (found.method, path_of(found), found.answer) == wanted)
+    if operation.body:
+        operation.body.model_validate(exact_json.loads(exact_json.dumps(ask.body), max_depth=10))
+    if operation.query:
+        operation.query.model_validate(ask.query)
+    assert ask.body is None or operation.body
+    assert not ask.query or operation.query
+    assert set(ask.headers) <= set(operation.headers)
+    assert ("If-Match" in operation.headers) == ("If-Match" in ask.headers)
 
 
 def test_an_id_alone_needs_a_scope_and_nothing_is_sent(service):

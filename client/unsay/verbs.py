@@ -1,0 +1,496 @@
+"""Every verb, once: what it takes, and the question it becomes. `Memory` and `AsyncMemory` ask them.
+
+A verb on one memory takes the memory, or an id with `scope=`. What changes a memory is meant for the version
+that was seen: the given memory's, or `version=` beside an id.
+"""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from enum import Enum
+from typing import Any, Final, Literal
+
+from unsay.asking import A, Ask
+from unsay_core.contracts.schemas import (
+    AuditOut,
+    BatchOut,
+    ErasureOut,
+    ErasuresOut,
+    HistoryOut,
+    KeyOut,
+    ListOut,
+    MemoryOut,
+    RecallOut,
+    ReviewsOut,
+    ScopesOut,
+    StatisticsOut,
+    TombstoneOut,
+    TombstonesOut,
+    VerifyOut,
+)
+
+Scope = str | Sequence[str]
+"""`"acme/users/alice"`, or its segments: `["acme", "users", "a/b"]`."""
+Instant = datetime | str
+"""A time with an offset, as a `datetime` or in RFC 3339."""
+
+
+class _Keep(Enum):
+    KEEP = "keep"
+
+    def __repr__(self) -> str:
+        return self.name
+
+
+KEEP: Final = _Keep.KEEP
+"""In a correction or an edit: leave this field as it is. `None` clears it."""
+
+
+def remember(
+    content: str,
+    *,
+    scope: Scope,
+    kind: str = "semantic",
+    key: str | None = None,
+    tags: Sequence[str] = (),
+    importance: float = 0.5,
+    data: Any = None,
+    metadata: Mapping[str, Any] | None = None,
+    valid_from: Instant | None = None,
+    valid_to: Instant | None = None,
+    expires_at: Instant | None = None,
+    ttl_seconds: int | None = None,
+    derived_from: Sequence[str] = (),
+    run_id: str | None = None,
+    message_seqs: Sequence[int] = (),
+    quote: str | None = None,
+    idempotency_key: str | None = None,
+) -> Ask[MemoryOut]:
+    """Remember a fact. A duplicate of an active one answers with that one, `deduplicated`.
+
+    `kind` is `semantic`, `episodic` or `procedural`; `key` names a slot that holds one active memory.
+    Raises `TombstonedError` for a value that was taken back, `SecretRefusedError` for a credential.
+    """
+    body = {
+        "scope": scope,
+        "content": content,
+        "kind": kind,
+        "key": key,
+        "tags": tags,
+        "importance": importance,
+        "data": data,
+        "metadata": metadata or {},
+        "valid_from": _instant(valid_from),
+        "valid_to": _instant(valid_to),
+        "expires_at": _instant(expires_at),
+        "ttl_seconds": ttl_seconds,
+        "derived_from": derived_from,
+        "source": {"run_id": run_id, "message_seqs": message_seqs, "quote": quote},
+    }
+    return _post(MemoryOut, "memories", body=body, once=idempotency_key)
+
+
+def remember_batch(
+    items: Sequence[Mapping[str, Any]], *, scope: Scope, idempotency_key: str | None = None
+) -> Ask[BatchOut]:
+    """Remember up to 25 facts, each on its own: what is wrong with one does not keep out the others.
+
+    An item has the fields of `POST /v1/memories`; the results are in the order of the items, a memory or a
+    problem each.
+    """
+    return _post(
+        BatchOut, "memories", "batch", body={"scope": scope, "items": [*items]}, once=idempotency_key
+    )
+
+
+def get(
+    memory: MemoryOut | str, *, scope: Scope | None = None, known_at: Instant | None = None
+) -> Ask[MemoryOut]:
+    """One memory, whatever its status, as it is or as it was believed at `known_at`.
+
+    A forgotten one raises `NotFoundError`.
+    """
+    memory_id, where = _address(memory, scope)
+    return _get(MemoryOut, "memories", memory_id, scope=where, known_at=known_at)
+
+
+def list(
+    *,
+    scope: Scope,
+    limit: int = 20,
+    cursor: str | None = None,
+    order: Literal["asc", "desc"] = "desc",
+    status: str = "active",
+    kind: str | None = None,
+    tag: str | None = None,
+    key: str | None = None,
+    trust: str | None = None,
+    run_id: str | None = None,
+    valid_at: Instant | None = None,
+    known_at: Instant | None = None,
+) -> Ask[ListOut]:
+    """A page of memories, newest first. `next_cursor` leads to the next page; None ends the list."""
+    return _get(
+        ListOut,
+        "memories",
+        scope=scope,
+        limit=limit,
+        cursor=cursor,
+        order=order,
+        status=status,
+        kind=kind,
+        tag=tag,
+        key=key,
+        trust=trust,
+        run_id=run_id,
+        valid_at=valid_at,
+        known_at=known_at,
+    )
+
+
+def recall(
+    query: str,
+    *,
+    scope: Scope | None = None,
+    scopes: Sequence[Scope] | None = None,
+    limit: int = 5,
+    kinds: Sequence[str] | None = None,
+    tags: Sequence[str] = (),
+    min_trust: str | None = None,
+    min_score: float | None = None,
+    include: Sequence[Literal["candidate", "disputed"]] = (),
+    valid_at: Instant | None = None,
+    known_at: Instant | None = None,
+    deadline_ms: int = 3_000,
+) -> Ask[RecallOut]:
+    """The memories that answer a query best, in one scope or in up to eight `scopes`.
+
+    `degraded` is true when a store was late or down; `reasons` then say which, and what the rest found
+    is there.
+    """
+    body = {
+        "scope": scope,
+        "scopes": scopes,
+        "query": query,
+        "limit": limit,
+        "kinds": kinds,
+        "tags": tags,
+        "min_trust": min_trust,
+        "min_score": min_score,
+        "include": include,
+        "valid_at": _instant(valid_at),
+        "known_at": _instant(known_at),
+        "deadline_ms": deadline_ms,
+    }
+    return Ask(RecallOut, "POST", ("recall",), body=body, repeatable=True)
+
+
+def correct(
+    memory: MemoryOut | str,
+    content: str,
+    *,
+    because: str,
+    scope: Scope | None = None,
+    version: int | None = None,
+    quote: str | None = None,
+    note: str | None = None,
+    kind: str | _Keep = KEEP,
+    key: str | _Keep | None = KEEP,
+    tags: Sequence[str] | _Keep = KEEP,
+    importance: float | _Keep = KEEP,
+    data: Any = KEEP,
+    metadata: Mapping[str, Any] | _Keep = KEEP,
+    valid_from: Instant | _Keep | None = KEEP,
+    valid_to: Instant | _Keep | None = KEEP,
+    expires_at: Instant | _Keep | None = KEEP,
+    idempotency_key: str | None = None,
+) -> Ask[MemoryOut]:
+    """Replace a memory, because the world `changed` or it was `wrong`; returns the new one.
+
+    Raises `VersionConflictError` when it has moved on since it was seen, `TombstonedError` for a value that
+    was taken back.
+    """
+    said = {"content": content, "because": because, "quote": quote, "note": note}
+    fields = _named(
+        kind=kind,
+        key=key,
+        tags=tags,
+        importance=importance,
+        data=data,
+        metadata=metadata,
+        valid_from=valid_from,
+        valid_to=valid_to,
+        expires_at=expires_at,
+    )
+    return _change(memory, "correct", {**said, **fields}, scope, version, idempotency_key)
+
+
+def edit(
+    memory: MemoryOut | str,
+    *,
+    scope: Scope | None = None,
+    version: int | None = None,
+    content: str | _Keep = KEEP,
+    kind: str | _Keep = KEEP,
+    key: str | _Keep | None = KEEP,
+    tags: Sequence[str] | _Keep = KEEP,
+    importance: float | _Keep = KEEP,
+    data: Any = KEEP,
+    metadata: Mapping[str, Any] | _Keep = KEEP,
+    valid_to: Instant | _Keep | None = KEEP,
+    expires_at: Instant | _Keep | None = KEEP,
+) -> Ask[MemoryOut]:
+    """Edit a memory in place: a new version of the same one. What changed in the world is a correction."""
+    body = _named(
+        content=content,
+        kind=kind,
+        key=key,
+        tags=tags,
+        importance=importance,
+        data=data,
+        metadata=metadata,
+        valid_to=valid_to,
+        expires_at=expires_at,
+    )
+    memory_id, where = _address(memory, scope)
+    # Not repeated: an edit carries no key, so a lost answer and a stale version would look alike.
+    return Ask(
+        MemoryOut, "PATCH", ("memories", memory_id), {"scope": where}, body, _if_match(memory, version)
+    )
+
+
+def retract(
+    memory: MemoryOut | str,
+    *,
+    reason: str,
+    note: str | None = None,
+    scope: Scope | None = None,
+    version: int | None = None,
+    idempotency_key: str | None = None,
+) -> Ask[MemoryOut]:
+    """It was never true, and nothing replaces it: out of recall, and its value is not learned again."""
+    return _change(memory, "retract", {"reason": reason, "note": note}, scope, version, idempotency_key)
+
+
+def dispute(
+    memory: MemoryOut | str,
+    *,
+    reason: str,
+    note: str | None = None,
+    scope: Scope | None = None,
+    version: int | None = None,
+    idempotency_key: str | None = None,
+) -> Ask[MemoryOut]:
+    """Doubt it: out of recall unless asked for, until a person has decided."""
+    return _change(memory, "dispute", {"reason": reason, "note": note}, scope, version, idempotency_key)
+
+
+def forget(
+    memory: MemoryOut | str,
+    *,
+    reason: str,
+    scope: Scope | None = None,
+    tombstone: Literal["value", "id"] = "value",
+) -> Ask[ErasureOut]:
+    """Forget a memory and what it replaced; returns the receipt, `pending` until every store is clean.
+
+    From the answer on no read returns it, and its value may not be written again (unless `tombstone`
+    is `"id"`). `reason` is one of `unsay.Reason`. A second time raises `AlreadyForgottenError`.
+    """
+    memory_id, where = _address(memory, scope)
+    query = {"scope": where, "reason": reason, "tombstone": tombstone}
+    return Ask(ErasureOut, "DELETE", ("memories", memory_id), query)
+
+
+def erasure(erasure_id: str, *, scope: Scope) -> Ask[ErasureOut]:
+    """The receipt of a forget, as it stands now."""
+    return _get(ErasureOut, "erasures", erasure_id, scope=scope)
+
+
+def erasures(*, scope: Scope, limit: int = 20, cursor: str | None = None) -> Ask[ErasuresOut]:
+    """A page of receipts, newest first."""
+    return _get(ErasuresOut, "erasures", scope=scope, limit=limit, cursor=cursor)
+
+
+def history(memory: MemoryOut | str, *, scope: Scope | None = None) -> Ask[HistoryOut]:
+    """Versions and events of a memory, oldest first; of a forgotten one the events, without text."""
+    memory_id, where = _address(memory, scope)
+    return _get(HistoryOut, "memories", memory_id, "history", scope=where)
+
+
+def reviews(
+    *,
+    scope: Scope,
+    state: Literal["candidate", "disputed", "active"] = "candidate",
+    limit: int = 20,
+    cursor: str | None = None,
+) -> Ask[ReviewsOut]:
+    """A page of what waits for a person, with the ids of the believed memories nearest to each."""
+    return _get(ReviewsOut, "reviews", scope=scope, state=state, limit=limit, cursor=cursor)
+
+
+def approve(
+    memory: MemoryOut | str,
+    *,
+    note: str | None = None,
+    scope: Scope | None = None,
+    version: int | None = None,
+    idempotency_key: str | None = None,
+) -> Ask[MemoryOut]:
+    """Believe what waited: `active` and `verified`. For a human's credential only."""
+    body = {"decision": "approve", "note": note}
+    return _decide(memory, body, scope, version, idempotency_key)
+
+
+def reject(
+    memory: MemoryOut | str,
+    *,
+    reason: str,
+    note: str | None = None,
+    scope: Scope | None = None,
+    version: int | None = None,
+    idempotency_key: str | None = None,
+) -> Ask[MemoryOut]:
+    """Refuse what waited: `rejected`, and its value is not learned again. For a human's credential only."""
+    body = {"decision": "reject", "reason": reason, "note": note}
+    return _decide(memory, body, scope, version, idempotency_key)
+
+
+def tombstones(*, scope: Scope, limit: int = 20, cursor: str | None = None) -> Ask[TombstonesOut]:
+    """A page of what must not come back: digests, never text."""
+    return _get(TombstonesOut, "tombstones", scope=scope, limit=limit, cursor=cursor)
+
+
+def lift_tombstone(
+    tombstone: TombstoneOut | str,
+    *,
+    scope: Scope,
+    reason: str,
+    note: str | None = None,
+) -> Ask[TombstoneOut]:
+    """Let a value be learned again. For a human's credential only."""
+    found = tombstone.id if isinstance(tombstone, TombstoneOut) else tombstone
+    body = {"reason": reason, "note": note}
+    return Ask(TombstoneOut, "POST", ("tombstones", found, "lift"), {"scope": _canonical(scope)}, body)
+
+
+def audit(*, scope: Scope, after: int = 0, limit: int = 20, cursor: str | None = None) -> Ask[AuditOut]:
+    """A page of audit entries, in order, from the one after `after`."""
+    return _get(AuditOut, "audit", scope=scope, after=after, limit=limit, cursor=cursor)
+
+
+def verify_audit(*, scope: Scope, start: int = 1) -> Ask[VerifyOut]:
+    """Walk the audit chain of a scope from entry `start`; go on at `next` until it is `complete`."""
+    return Ask(
+        VerifyOut,
+        "GET",
+        ("audit", "verify"),
+        {"scope": _canonical(scope), "from": str(start)},
+        repeatable=True,
+    )
+
+
+def statistics(*, scope: Scope) -> Ask[StatisticsOut]:
+    """Counts of a scope, and how far its index lags."""
+    return _get(StatisticsOut, "stats", scope=scope)
+
+
+def scopes(*, prefix: Scope | None = None) -> Ask[ScopesOut]:
+    """The scopes that are known, of those the caller may read; may lag."""
+    return _get(ScopesOut, "scopes", prefix=None if prefix is None else _canonical(prefix))
+
+
+def make_key(
+    name: str,
+    *,
+    kind: Literal["agent", "human"],
+    grants: Mapping[str, Sequence[str]],
+    expires_at: Instant | None = None,
+) -> Ask[KeyOut]:
+    """Make an API key: `grants={"acme/users/*": ["read", "write"]}`. Its secret is shown this once."""
+    body = {
+        "name": name,
+        "kind": kind,
+        "grants": [{"scope": scope, "actions": actions} for scope, actions in grants.items()],
+        "expires_at": _instant(expires_at),
+    }
+    # Not repeated: a second key with a secret that nobody has seen is worse than an error.
+    return Ask(KeyOut, "POST", ("keys",), body=body)
+
+
+def _get(answer: type[A], *path: str, scope: Scope | None = None, **query: Any) -> Ask[A]:
+    given = {name: _instant(value) for name, value in query.items() if value is not None}
+    where = {} if scope is None else {"scope": _canonical(scope)}
+    return Ask(answer, "GET", path, where | {n: str(v) for n, v in given.items()}, repeatable=True)
+
+
+def _post(
+    answer: type[A],
+    *path: str,
+    body: Mapping[str, Any],
+    once: str | None,
+    query: Mapping[str, str] | None = None,
+    headers: Mapping[str, str] | None = None,
+) -> Ask[A]:
+    """A write under an idempotency key, the caller's or one of our own, so that it may be repeated."""
+    idempotent = {**(headers or {}), "Idempotency-Key": once or uuid.uuid4().hex}
+    return Ask(answer, "POST", path, query or {}, body, idempotent, repeatable=True)
+
+
+def _change(
+    memory: MemoryOut | str,
+    verb: str,
+    body: Mapping[str, Any],
+    scope: Scope | None,
+    version: int | None,
+    once: str | None,
+) -> Ask[MemoryOut]:
+    memory_id, where = _address(memory, scope)
+    seen = _if_match(memory, version)
+    return _post(
+        MemoryOut, "memories", memory_id, verb, query={"scope": where}, body=body, headers=seen, once=once
+    )
+
+
+def _decide(
+    memory: MemoryOut | str,
+    body: Mapping[str, Any],
+    scope: Scope | None,
+    version: int | None,
+    once: str | None,
+) -> Ask[MemoryOut]:
+    memory_id, where = _address(memory, scope)
+    seen = _if_match(memory, version)
+    return _post(MemoryOut, "reviews", memory_id, query={"scope": where}, body=body, headers=seen, once=once)
+
+
+def _named(**fields: Any) -> dict[str, Any]:
+    """The fields that were named, times as they are sent."""
+    return {name: _instant(value) for name, value in fields.items() if value is not KEEP}
+
+
+def _if_match(memory: MemoryOut | str, version: int | None) -> dict[str, str]:
+    seen = memory.version if version is None and isinstance(memory, MemoryOut) else version
+    return {} if seen is None else {"If-Match": f'"{seen}"'}
+
+
+def _address(memory: MemoryOut | str, scope: Scope | None) -> tuple[str, str]:
+    """A memory's id and scope."""
+    if isinstance(memory, MemoryOut):
+        return memory.id, memory.scope if scope is None else _canonical(scope)
+    if scope is None:
+        raise TypeError("an id does not say whose memory it is: pass scope=…")
+    return memory, _canonical(scope)
+
+
+def _canonical(scope: Scope) -> str:
+    """The scope as one string; whether it is a valid one, the service decides."""
+    if isinstance(scope, str):
+        return scope
+    return "/".join(segment.replace("%", "%25").replace("/", "%2F") for segment in scope)
+
+
+def _instant(value: Any) -> Any:
+    return value.isoformat() if isinstance(value, datetime) else value

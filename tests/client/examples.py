@@ -1,0 +1,44 @@
+"""One question of each verb."""
+
+import inspect
+
+from unsay import verbs
+
+ID = "the-id"
+HERE = {"scope": "acme/alice"}
+SEEN = {**HERE, "version": 3}
+VERBS = {
+    name: verb
+    for name, verb in inspect.getmembers(verbs, inspect.isfunction)
+    if verb.__module__ == verbs.__name__ and not name.startswith("_")
+}
+EXAMPLES = {
+    "remember": verbs.remember("Alice lives in Lisbon.", **HERE),
+    "remember_batch": verbs.remember_batch([{"content": "Alice lives in Lisbon."}], **HERE),
+    "recall": verbs.recall("Where does Alice live?", **HERE),
+    "get": verbs.get(ID, **HERE),
+    "list": verbs.list(**HERE),
+    "history": verbs.history(ID, **HERE),
+    "edit": verbs.edit(ID, **SEEN, tags=["home"]),
+    "correct": verbs.correct(ID, "Alice lives in Porto.", because="changed", **SEEN),
+    "retract": verbs.retract(ID, reason="incorrect", **SEEN),
+    "dispute": verbs.dispute(ID, reason="incorrect", **SEEN),
+    "forget": verbs.forget(ID, reason="user_request", **HERE),
+    "erasure": verbs.erasure(ID, **HERE),
+    "erasures": verbs.erasures(**HERE),
+    "reviews": verbs.reviews(**HERE),
+    "approve": verbs.approve(ID, **SEEN),
+    "reject": verbs.reject(ID, reason="incorrect", **SEEN),
+    "tombstones": verbs.tombstones(**HERE),
+    "lift_tombstone": verbs.lift_tombstone(ID, reason="user_request", **HERE),
+    "audit": verbs.audit(**HERE),
+    "verify_audit": verbs.verify_audit(**HERE),
+    "statistics": verbs.statistics(**HERE),
+    "scopes": verbs.scopes(prefix="acme"),
+    "make_key": verbs.make_key("shop", kind="agent", grants={"acme/*": ["read"]}),
+}
+
+
+def path_of(operation):
+    """An operation's path under `/v1`, with the id of the examples in it."""
+    return tuple(ID if part.startswith("{") else part for part in operation.path.split("/")[2:])
