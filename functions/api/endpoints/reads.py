@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
 from functions.api.endpoints.reply import Reply, memory_reply, page_reply, start_of_page, within_size
@@ -15,9 +16,7 @@ from unsay_core.domain.scope import Action
 
 if TYPE_CHECKING:
     from functions.api.call import Call
-    from unsay_core.application.ports import OpenScope
     from unsay_core.bootstrap.aws import ApiService
-    from unsay_core.domain.scope import Scope
 
 
 def get_memory(call: Call, service: ApiService) -> Reply:
@@ -66,7 +65,7 @@ def recall_memories(call: Call, service: ApiService) -> Reply:
     scopes = list(dict.fromkeys([asked.scope] if asked.scope else asked.scopes or []))
     for scope in scopes:
         call.principal.require(Action.READ, scope)
-    opened = list(service.world.executor.map(lambda scope: _read(call, service, scope), scopes))
+    doors = [partial(service.open_scope, call.principal, scope, Action.READ) for scope in scopes]
     query = Recall(
         query=asked.query,
         limit=asked.limit,
@@ -79,7 +78,7 @@ def recall_memories(call: Call, service: ApiService) -> Reply:
         known_at=asked.known_at,
         deadline=asked.deadline_ms / 1000,
     )
-    found = recall(query, opened, service.world)
+    found = recall(query, doors, service.world)
     took = service.world.clock.monotonic() - started
     now = asked.known_at or service.world.clock.now()
     answer = answers.recollection_answer(found, now, took)
@@ -99,7 +98,3 @@ def list_scopes(call: Call, service: ApiService) -> Reply:
     asked = call.query(requests.ScopesQuery)
     found = known_scopes(call.principal, asked.prefix, service.registry)
     return Reply(200, {"items": [scope.canonical for scope in found]})
-
-
-def _read(call: Call, service: ApiService, scope: Scope) -> OpenScope:
-    return service.open_scope(call.principal, scope, Action.READ)
