@@ -3,7 +3,6 @@
 import asyncio
 import os
 
-import httpx
 import pytest
 
 os.environ.setdefault("POWERTOOLS_SERVICE_NAME", "api")
@@ -11,7 +10,7 @@ os.environ.setdefault("POWERTOOLS_TRACE_DISABLED", "true")
 
 import unsay
 from tests.support.fakes import FakeService
-from tests.support.http import Caller
+from tests.support.http import Caller, transport_to
 
 SCOPE = "acme/users/alice"
 LISBON, PORTO, FARO = "Alice lives in Lisbon.", "Alice lives in Porto.", "Alice lives in Faro."
@@ -27,25 +26,9 @@ class Awaited:
         return lambda *given, **named: asyncio.run(getattr(self._memory, name)(*given, **named))
 
 
-def gateway(service):
-    caller = Caller(service)
-
-    def answer(request):
-        found = caller.send(
-            request.method,
-            request.url.raw_path.decode().partition("?")[0],
-            raw=request.content.decode() or None,
-            query=request.url.query.decode(),
-            **{name.replace("-", "_"): value for name, value in request.headers.items()},
-        )
-        return httpx.Response(found.status, content=found.text.encode(), headers=found.headers)
-
-    return httpx.MockTransport(answer)
-
-
 @pytest.fixture(params=["blocking", "awaited"])
 def memory(request):
-    transport = gateway(FakeService())
+    transport = transport_to(Caller(FakeService()))
     if request.param == "awaited":
         return Awaited(unsay.connect_async("https://x.example", token="t", transport=transport))
     return unsay.connect("https://x.example", token="t", transport=transport)
@@ -101,8 +84,8 @@ def test_what_happened_is_counted_and_told(memory):
 
 def test_pages_are_walked_to_the_end():
     service = FakeService()
-    blocking = unsay.connect("https://x.example", token="t", transport=gateway(service))
-    awaited = unsay.connect_async("https://x.example", token="t", transport=gateway(service))
+    blocking = unsay.connect("https://x.example", token="t", transport=transport_to(Caller(service)))
+    awaited = unsay.connect_async("https://x.example", token="t", transport=transport_to(Caller(service)))
     made = [blocking.remember(f"Number {n}.", scope=SCOPE).id for n in range(7)]
 
     async def walk():

@@ -6,10 +6,13 @@ import copy
 import json
 import threading
 import time
+from base64 import b64encode
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
+
+import httpx
 
 from functions.api.app import Api
 from unsay_core.contracts import exact_json
@@ -241,6 +244,24 @@ def persistently(call: Callable[[], Answer]) -> Answer:
     while (answer := call()).status == 503 and answer.code == "busy":
         time.sleep(0.01)
     return answer
+
+
+def transport_to(caller: Caller) -> httpx.MockTransport:
+    """For an `httpx` client: the way to the service in this process, as through the gateway."""
+
+    def answer(request: httpx.Request) -> httpx.Response:
+        found = caller.send(
+            request.method,
+            request.url.raw_path.decode().partition("?")[0],
+            raw=b64encode(request.content).decode() or None,
+            query=request.url.query.decode(),
+            base64=True,
+            **{name.replace("-", "_"): value for name, value in request.headers.items()},
+        )
+        body = httpx.ByteStream(found.text.encode())
+        return httpx.Response(found.status, stream=body, headers=found.headers)
+
+    return httpx.MockTransport(answer)
 
 
 def quoted(value: object) -> str:
