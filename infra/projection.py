@@ -93,6 +93,11 @@ class Projection(Construct):
     def run_index(self, index: PythonFunction) -> None:
         """Feed the index λ in batches the knowledge base takes, in order per memory."""
         self.index_queue.grant_consume_messages(index.role)
+        index.role.add_to_policy(
+            iam.PolicyStatement(
+                sid="SetAside", actions=["sqs:SendMessage"], resources=[self.index_dead.queue_arn]
+            )
+        )
         lambda_.EventSourceMapping(
             index,
             "IndexQueue",

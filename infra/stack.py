@@ -105,12 +105,14 @@ class UnsayStack(Stack):
             anchors_bucket=self.anchors.bucket.bucket_name,
             registrar_role_arn=self.scope_roles.arn("Registrar"),
             event_bus_name=self.projection.bus.event_bus_name,
+            project_dead_letters_url=self.projection.project_dead.queue_url,
             **shared,
         )
         index.configure(
             IndexSettings,
             knowledge_base_id=self.knowledge_base.id,
             data_source_id=self.knowledge_base.data_source_id,
+            index_dead_letters_url=self.projection.index_dead.queue_url,
             **shared,
         )
         self.scope_roles.let_assume(project.role, "Projector", "Registrar")
@@ -140,6 +142,8 @@ class UnsayStack(Stack):
             "KnowledgeBaseId": self.knowledge_base.id,
             "DataSourceId": self.knowledge_base.data_source_id,
             "IndexQueueUrl": self.projection.index_queue.queue_url,
+            "IndexDeadLettersUrl": self.projection.index_dead.queue_url,
+            "ProjectDeadLettersUrl": self.projection.project_dead.queue_url,
             "PepperSecretArn": self.pepper.arn,
             "ReaderRoleArn": self.scope_roles.arn("Reader"),
             "WriterRoleArn": self.scope_roles.arn("Writer"),

@@ -32,7 +32,21 @@ class Watch(Construct):
         projection: Projection,
     ) -> None:
         super().__init__(scope, construct_id)
-        alarms = [self._server_errors(http_api), self._tampering(), *self._dead_letters(projection)]
+        alarms = [
+            self._server_errors(http_api),
+            # Nothing of the service may do it, so somebody with an administrator's rights has.
+            self._must_not_happen(
+                "AuditEntryChanged",
+                "project",
+                "An audit entry was changed or removed: verify the scope named in the log.",
+            ),
+            self._must_not_happen(
+                "ForeignHits",
+                "api",
+                "The knowledge base answered with what lies in another scope; it was dropped.",
+            ),
+            *self._dead_letters(projection),
+        ]
         cloudwatch.Dashboard(
             self,
             "Dashboard",
@@ -56,16 +70,16 @@ class Watch(Construct):
             treat_missing_data=cloudwatch.TreatMissingData.NOT_BREACHING,
         )
 
-    def _tampering(self) -> cloudwatch.Alarm:
-        """Nothing of the service may do it, so somebody with an administrator's rights has."""
+    def _must_not_happen(self, name: str, service: str, description: str) -> cloudwatch.Alarm:
+        """An alarm on a count of one λ that ought to stay at nought."""
         return cloudwatch.Alarm(
             self,
-            "AuditEntryChanged",
-            alarm_description="An audit entry was changed or removed: verify the scope named in the log.",
+            name,
+            alarm_description=description,
             metric=cloudwatch.Metric(
                 namespace=NAMESPACE,
-                metric_name="AuditEntryChanged",
-                dimensions_map={"service": "project"},
+                metric_name=name,
+                dimensions_map={"service": service},
                 period=PERIOD,
                 statistic="Sum",
             ),

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from functions.entrypoint import log_fault, logger
-from unsay_core.adapters.messaging import task_of_message
-from unsay_core.application.index_memories import index_memories
+from unsay_core.adapters.messaging import body_of_task, task_of_message
+from unsay_core.application.index_memories import foreign, index_memories
 from unsay_core.bootstrap.aws import IndexService
 from unsay_core.settings import IndexSettings
 
@@ -42,18 +42,29 @@ def _pause(attributes: dict[str, str]) -> int:
 
 
 def _by_scope(records: list[dict[str, Any]]) -> tuple[dict[str, Messages], list[str]]:
-    """Messages by scope and id; and the ids of those that name no work, which end in the dead letters."""
+    """Messages by scope and id; and the ids of those that name no work and could not be set aside."""
     scopes: dict[str, Messages] = {}
     unread: list[str] = []
     for record in records:
         try:
             task = task_of_message(record["body"])
-        except (KeyError, TypeError, ValueError) as fault:
+        except ValueError as fault:
             log_fault("a message names no work", fault)
-            unread.append(record["messageId"])
+            if not _set_aside(record["body"], record["messageId"]):
+                unread.append(record["messageId"])
             continue
         scopes.setdefault(task.scope_id, {})[record["messageId"]] = (task, _attempt(record["attributes"]))
     return scopes, unread
+
+
+def _set_aside(letter: str, message_id: str) -> bool:
+    """True once work that no try could do lies with the dead letters; else its message has to come again."""
+    try:
+        service.dead_letters.set_aside(letter, message_id)
+    except Exception as fault:  # noqa: BLE001 - whatever it is, the message must not be lost
+        log_fault("a message could not be set aside", fault)
+        return False
+    return True
 
 
 def _attempt(attributes: dict[str, str]) -> str:
@@ -66,8 +77,14 @@ def _index(scope_id: str, messages: Messages) -> list[str]:
     tasks = list(dict.fromkeys(task for task, _ in messages.values()))
     attempt = max(attempt for _, attempt in messages.values())
     try:
-        left = set(index_memories(tasks, service.index_scope(scope_id), service.world.clock, attempt))
+        scope = service.index_scope(scope_id)
+        strange = foreign(tasks, scope)
+        known = [task for task in tasks if task not in strange]
+        left = set(index_memories(known, scope, service.world.clock, attempt)) if known else set()
     except Exception as fault:  # noqa: BLE001 - one scope's trouble must not hold up another's
         log_fault("a scope's memories could not be indexed", fault)
-        left = set(tasks)
+        return list(messages)
+    for message_id, (task, _) in messages.items():
+        if task in strange and not _set_aside(body_of_task(task), message_id):
+            left.add(task)
     return [message_id for message_id, (task, _) in messages.items() if task in left]

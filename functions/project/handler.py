@@ -6,17 +6,18 @@ and what lies there is read again, because transactions arrive in no order and m
 
 from __future__ import annotations
 
+import json
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
-from aws_lambda_powertools.metrics import MetricUnit, single_metric
-
 from functions.entrypoint import log_fault, logger
+from unsay_core.adapters.metrics import count
 from unsay_core.application.anchor import anchor_head
 from unsay_core.application.ledger import Area
 from unsay_core.application.ports import UnreadableError
 from unsay_core.application.project import domain_event, project_memory
 from unsay_core.bootstrap.aws import ProjectService
+from unsay_core.domain.ids import is_digest
 from unsay_core.settings import ProjectSettings
 
 if TYPE_CHECKING:
@@ -47,7 +48,9 @@ def handler(event: dict[str, Any], _context: LambdaContext) -> dict[str, Any]:
 
 def _project(record: Mapping[str, Any], heads: dict[str, str]) -> None:
     scope_id, area, sort = _place(record)
-    if area == Area.PENDING:
+    if not is_digest(scope_id):
+        _set_aside(record)
+    elif area == Area.PENDING:
         task = project_memory(sort, service.work_scope(scope_id), service.scope_notes)
         service.queue.send([task] if task else [])
     elif area == Area.AUDIT and record["eventName"] == "INSERT":
@@ -63,7 +66,7 @@ def _heads(records: Iterable[Mapping[str, Any]]) -> dict[str, str]:
     heads: dict[str, str] = {}
     for record in records:
         scope_id, area, sort = _place(record)
-        if area == Area.AUDIT and record["eventName"] == "INSERT":
+        if is_digest(scope_id) and area == Area.AUDIT and record["eventName"] == "INSERT":
             heads[scope_id] = max(sort, heads.get(scope_id, sort))
     return heads
 
@@ -79,11 +82,17 @@ def _anchor(scope_id: str, heads: dict[str, str]) -> None:
         del heads[scope_id]
 
 
+def _set_aside(record: Mapping[str, Any]) -> None:
+    """A record that names no scope opens none: no try could do anything, and others would wait for it."""
+    logger.error("a record names no scope", extra={"record": record["eventID"]})
+    letter = {"source": record["eventSourceARN"], "keys": record["dynamodb"]["Keys"]}
+    service.dead_letters.set_aside(json.dumps(letter), record["eventID"])
+
+
 def _raise_alarm(scope_id: str, sort: str, kind: str) -> None:
     """Nothing of the service changes or removes an audit entry: whoever did has other means."""
     logger.error("an audit entry was changed", extra={"scope_id": scope_id, "seq": sort, "change": kind})
-    with single_metric(name=TAMPERED, unit=MetricUnit.Count, value=1):
-        pass
+    count(TAMPERED)
 
 
 def _place(record: Mapping[str, Any]) -> tuple[str, str, str]:

@@ -12,8 +12,12 @@ if TYPE_CHECKING:
 SCOPE = "a" * 52
 
 
+def mem(number: int) -> str:
+    return f"mem_{number:026d}"
+
+
 def test_every_task_arrives(queue: Queue) -> None:
-    tasks = [IndexTask(SCOPE, f"mem_{number}", number) for number in range(23)]
+    tasks = [IndexTask(SCOPE, mem(number), number) for number in range(23)]
     queue.queue.send(tasks)
     assert sorted(queue.received(), key=lambda task: task.seq) == tasks
 
@@ -21,18 +25,18 @@ def test_every_task_arrives(queue: Queue) -> None:
 def test_nothing_sent_is_nothing_received(queue: Queue) -> None:
     queue.queue.send([])
     assert list(queue.received()) == []
-    queue.queue.send([IndexTask(SCOPE, "mem_1", 1)])
+    queue.queue.send([IndexTask(SCOPE, mem(1), 1)])
     assert len(queue.received()) == 1
 
 
 def test_the_same_task_sent_again_arrives_once(queue: Queue) -> None:
-    queue.queue.send([IndexTask(SCOPE, "mem_1", 1)])
-    queue.queue.send([IndexTask(SCOPE, "mem_1", 1), IndexTask(SCOPE, "mem_1", 2)])
+    queue.queue.send([IndexTask(SCOPE, mem(1), 1)])
+    queue.queue.send([IndexTask(SCOPE, mem(1), 1), IndexTask(SCOPE, mem(1), 2)])
     assert sorted(task.seq for task in queue.received()) == [1, 2]
 
 
 def test_the_work_of_one_memory_arrives_in_order(queue: Queue) -> None:
-    tasks = [IndexTask(SCOPE, "mem_1", number) for number in (3, 1, 2)]
+    tasks = [IndexTask(SCOPE, mem(1), number) for number in (3, 1, 2)]
     for task in tasks:
         queue.queue.send([task])
     assert list(queue.received()) == tasks

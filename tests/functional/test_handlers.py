@@ -274,8 +274,29 @@ def test_a_message_that_is_not_done_comes_back_soon_and_then_seldom(
         assert service.queue.postponed == {record["receiptHandle"]: pause}
 
 
-def test_a_message_that_names_no_work_holds_up_no_other(
-    api: Caller, service: FakeService, handlers: dict[str, ModuleType]
+MEMORY, DIGEST = f"mem_{0:026d}", "a" * 52
+NO_WORK = [
+    "not JSON",
+    "[]",
+    "7",
+    "null",
+    "{}",
+    json.dumps({"id": MEMORY, "seq": 1}),
+    json.dumps({"sid": "", "id": MEMORY, "seq": 1}),
+    json.dumps({"sid": None, "id": MEMORY, "seq": 1}),
+    json.dumps({"sid": "*", "id": MEMORY, "seq": 1}),
+    json.dumps({"sid": "acme/alice", "id": MEMORY, "seq": 1}),
+    json.dumps({"sid": DIGEST[1:], "id": MEMORY, "seq": 1}),
+    json.dumps({"sid": DIGEST.upper(), "id": MEMORY, "seq": 1}),
+    json.dumps({"sid": [DIGEST], "id": MEMORY, "seq": 1}),
+    json.dumps({"sid": DIGEST, "id": "", "seq": 1}),
+    json.dumps({"sid": DIGEST, "id": MEMORY, "seq": "1"}),
+]
+
+
+@pytest.mark.parametrize("body", NO_WORK)
+def test_a_message_without_a_scope_is_set_aside_and_holds_up_no_other(
+    api: Caller, service: FakeService, handlers: dict[str, ModuleType], body: str
 ) -> None:
     memory = api.remember("Alice lives in Lisbon.")
     (scope_id,) = service.ledgers
@@ -283,11 +304,62 @@ def test_a_message_that_names_no_work_holds_up_no_other(
         queue_record(IndexTask(scope_id, memory["id"], 1), number=1),
         queue_record(IndexTask(scope_id, memory["id"], 1), number=2),
     )
-    bad["body"] = "not JSON"
+    bad["body"] = body
     service.knowledge_base.at_once = True
-    answer = handlers["index"].handler({"Records": [bad, good]}, CONTEXT)
-    assert [failed["itemIdentifier"] for failed in answer["batchItemFailures"]] == [bad["messageId"]]
+    assert failures(handlers["index"].handler({"Records": [bad, good]}, CONTEXT)) == []
+    assert service.dead_letters.letters == [body]
     assert service.ledgers[scope_id].page(Area.PENDING, limit=9) == []
+
+
+def test_a_message_about_a_memory_of_another_scope_is_set_aside_and_reaches_nothing_there(
+    api: Caller, service: FakeService, handlers: dict[str, ModuleType]
+) -> None:
+    theirs, mine = api.remember("Bob's.", "acme/bob"), api.remember("Alice's.")
+    bob, alice = (service.keyring.scope_id(scope) for scope in ("acme/bob", "acme/alice"))
+    service.knowledge_base.at_once = True
+    tasks = [IndexTask(bob, theirs["id"], 1), IndexTask(alice, mine["id"], 1)]
+    handlers["index"].handler({"Records": [queue_record(t, n) for n, t in enumerate(tasks)]}, CONTEXT)
+    strange = queue_record(IndexTask(alice, theirs["id"], 2), number=3)
+    assert failures(handlers["index"].handler({"Records": [strange]}, CONTEXT)) == []
+    assert service.dead_letters.letters == [strange["body"]]
+    assert service.knowledge_base.documents.keys() == {(bob, theirs["id"]), (alice, mine["id"])}
+    assert ("delete", (theirs["id"],)) not in service.knowledge_base.requests
+    forgotten = api.forget(mine["id"])
+    assert forgotten.status == 202
+    gone = queue_record(IndexTask(alice, mine["id"], 2), number=4)
+    assert failures(handlers["index"].handler({"Records": [gone]}, CONTEXT)) == []
+    assert service.knowledge_base.documents.keys() == {(bob, theirs["id"])}
+    assert len(service.dead_letters.letters) == 1
+
+
+def test_a_message_that_cannot_be_set_aside_comes_again(
+    service: FakeService, handlers: dict[str, ModuleType]
+) -> None:
+    service.dead_letters.down = UnavailableError("the dead letters cannot be reached")
+    bad, strange = (queue_record(IndexTask(DIGEST, MEMORY, 1), number) for number in (1, 2))
+    bad["body"] = "{}"
+    found = failures(handlers["index"].handler({"Records": [bad, strange]}, CONTEXT))
+    assert found == [bad["messageId"], strange["messageId"]]
+    service.dead_letters.down = None
+    assert failures(handlers["index"].handler({"Records": [bad, strange]}, CONTEXT)) == []
+    assert service.dead_letters.letters == [bad["body"], strange["body"]]
+
+
+@pytest.mark.parametrize("partition", ["#P", "#A", "*#P", "acme/alice#P", "#" + DIGEST, DIGEST[1:] + "#A"])
+def test_a_stream_record_without_a_scope_is_set_aside_and_holds_up_no_other(
+    api: Caller, service: FakeService, handlers: dict[str, ModuleType], partition: str
+) -> None:
+    memory = api.remember("Alice lives in Lisbon.")
+    (scope_id,) = service.ledgers
+    bad, good = (stream_record(scope_id, Area.PENDING, memory["id"], number) for number in (1, 2))
+    bad["dynamodb"]["Keys"]["pk"]["S"] = partition
+    assert failures(handlers["project"].handler({"Records": [bad, good]}, CONTEXT)) == []
+    assert [task.memory_id for task in service.queue.tasks] == [memory["id"]]
+    (letter,) = map(json.loads, service.dead_letters.letters)
+    assert letter["keys"]["pk"]["S"] == partition
+    assert list(service.ledgers) == [scope_id], "nothing else was opened"
+    service.dead_letters.down = UnavailableError("the dead letters cannot be reached")
+    assert failures(handlers["project"].handler({"Records": [bad, good]}, CONTEXT)) == ["1"]
 
 
 def test_an_entry_that_cannot_be_read_holds_up_no_other(

@@ -25,6 +25,7 @@ GRANTED = {
     "Index": LOG
     | OPEN
     | {
+        "sqs:SendMessage",
         "sqs:ReceiveMessage",
         "sqs:DeleteMessage",
         "sqs:ChangeMessageVisibility",

@@ -31,6 +31,8 @@ OUTPUTS = {
     "KnowledgeBaseId",
     "DataSourceId",
     "IndexQueueUrl",
+    "IndexDeadLettersUrl",
+    "ProjectDeadLettersUrl",
     "PepperSecretArn",
     "ReaderRoleArn",
     "WriterRoleArn",

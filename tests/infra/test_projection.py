@@ -69,14 +69,16 @@ def test_an_alarm_watches_server_errors(dev):
     assert (alarm["Namespace"], alarm["MetricName"], alarm["Threshold"]) == ("AWS/ApiGateway", "5xx", 1)
 
 
-def test_an_alarm_watches_audit_entries_that_change(dev):
-    alarm = dev.one("AWS::CloudWatch::Alarm", "WatchAuditEntryChanged")
-    assert (alarm["Namespace"], alarm["MetricName"]) == ("unsay", "AuditEntryChanged")
-    assert alarm["Dimensions"] == [{"Name": "service", "Value": "project"}]
+@pytest.mark.parametrize(("metric", "function"), [("AuditEntryChanged", "project"), ("ForeignHits", "api")])
+def test_an_alarm_watches_what_must_not_happen(dev, metric, function):
+    alarm = dev.one("AWS::CloudWatch::Alarm", f"Watch{metric}")
+    assert (alarm["Namespace"], alarm["MetricName"]) == ("unsay", metric)
+    assert alarm["Dimensions"] == [{"Name": "service", "Value": function}]
     assert (alarm["Threshold"], alarm["EvaluationPeriods"]) == (1, 1)
-    variables = dev.one("AWS::Lambda::Function", "FunctionsProject")["Environment"]["Variables"]
+    made = dev.one("AWS::Lambda::Function", f"Functions{function.capitalize()}")
+    variables = made["Environment"]["Variables"]
     assert variables["POWERTOOLS_METRICS_NAMESPACE"] == alarm["Namespace"]
-    assert variables["POWERTOOLS_SERVICE_NAME"] == "project"
+    assert variables["POWERTOOLS_SERVICE_NAME"] == function
 
 
 def test_an_alarm_watches_every_dead_letter_queue(dev):

@@ -125,6 +125,19 @@ class MemoryIndexQueue:
         self.postponed |= receipts
 
 
+class MemoryDeadLetters:
+    """See `DeadLetters`; `down` is what it raises when it cannot be reached."""
+
+    def __init__(self) -> None:
+        self.letters: list[str] = []
+        self.down: Exception | None = None
+
+    def set_aside(self, letter: str, name: str) -> None:
+        if self.down is not None:
+            raise self.down
+        self.letters.append(letter)
+
+
 class FakeService:
     """What `ApiService` is to the api λ and what its siblings are to the workers."""
 
@@ -137,6 +150,7 @@ class FakeService:
         self.scope_notes = NotedOnce(self.registry)
         self.knowledge_base = FakeKnowledgeBase()
         self.queue = MemoryIndexQueue()
+        self.dead_letters = MemoryDeadLetters()
         self.ledgers: dict[str, MemoryLedger] = defaultdict(MemoryLedger)
         self.documents: dict[str, MemoryDocuments] = defaultdict(MemoryDocuments)
         self.anchors: dict[str, MemoryAnchors] = defaultdict(lambda: MemoryAnchors(self.clock))

@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+import itertools
+import json
+from collections.abc import Callable
 from datetime import UTC, datetime
 from typing import Any
 
 import pytest
 from botocore.exceptions import ClientError, ConnectTimeoutError, EndpointConnectionError, ReadTimeoutError
+from hypothesis import given
+from hypothesis import strategies as st
 
 from tests.support.samples import HARD_MEMORY, memory
 from unsay_core.adapters.bedrock.index import KnowledgeBaseIndex
-from unsay_core.adapters.bedrock.search import KnowledgeBaseSearch, scope_filter
+from unsay_core.adapters.bedrock.search import LIVE, KnowledgeBaseSearch, scope_filter
+from unsay_core.adapters.metrics import FOREIGN_HITS, count
 from unsay_core.application.ports import DocumentState, Hit, SearchError
 from unsay_core.domain.memory import Status
 
@@ -39,13 +45,13 @@ def result(memory_id: str, score: float = 0.5, **metadata: Any) -> dict[str, Any
     return {"content": {"text": "x"}, "location": location, "score": score, "metadata": metadata}
 
 
-def search(answer: Any) -> tuple[Base, KnowledgeBaseSearch]:
+def search(answer: Any, on_foreign: Callable[[int], None] = pytest.fail) -> tuple[Base, KnowledgeBaseSearch]:
     base = Base(answer)
-    return base, KnowledgeBaseSearch(lambda: base, "KB", MINE)  # type: ignore[arg-type,return-value]
+    return base, KnowledgeBaseSearch(lambda: base, "KB", MINE, on_foreign)  # type: ignore[arg-type,return-value]
 
 
-def nearest(answer: Any, **given: Any) -> list[Hit]:
-    _, found = search(answer)
+def nearest(answer: Any, on_foreign: Callable[[int], None] = pytest.fail, **given: Any) -> list[Hit]:
+    _, found = search(answer, on_foreign)
     return list(found.nearest("tea", **{"limit": 5, "live_only": True, "timeout": 1.0, **given}))
 
 
@@ -58,7 +64,10 @@ def test_only_hits_whose_scope_is_ours_are_kept() -> None:
         {**result("mem_5"), "metadata": {}},
         result("mem_6", scope=MINE),
     ]
-    assert [hit.memory_id for hit in nearest({"retrievalResults": results})] == ["mem_1", "mem_6"]
+    dropped: list[int] = []
+    hits = nearest({"retrievalResults": results}, dropped.append)
+    assert [hit.memory_id for hit in hits] == ["mem_1", "mem_6"]
+    assert dropped == [4]
 
 
 @pytest.mark.parametrize(("given", "kept"), [(-0.2, 0.0), (0.0, 0.0), (0.7, 0.7), (1.0000001, 1.0)])
@@ -68,12 +77,80 @@ def test_a_score_is_brought_between_nought_and_one(given: float, kept: float) ->
 
 def test_every_filter_begins_with_the_scope() -> None:
     own = {"equals": {"key": "scope", "value": MINE}}
-    assert scope_filter(MINE, live_only=False) == own
-    assert scope_filter(MINE, live_only=True) == {"andAll": [own, {"equals": {"key": "live", "value": 1}}]}
+    assert scope_filter(MINE) == own
+    assert scope_filter(MINE, LIVE) == {"andAll": [own, {"equals": {"key": "live", "value": 1}}]}
     base, found = search({"retrievalResults": []})
     found.nearest("tea", limit=7, live_only=False, timeout=1.0)
     configured = base.asked[0]["retrievalConfiguration"]["vectorSearchConfiguration"]
     assert configured == {"numberOfResults": 7, "filter": own}
+
+
+VALUES = {"scope": [MINE, OTHER, ""], "kind": ["semantic", "episodic"], "live": [0, 1], "version": [1, 2, 3]}
+COMPARED: dict[str, Callable[[Any, Any], bool]] = {
+    "equals": lambda found, wanted: found == wanted,
+    "greaterThan": lambda found, wanted: found > wanted,
+    "greaterThanOrEquals": lambda found, wanted: found >= wanted,
+    "lessThan": lambda found, wanted: found < wanted,
+    "lessThanOrEquals": lambda found, wanted: found <= wanted,
+}
+
+
+def comparison(operator: str, key: str, value: Any) -> dict[str, Any]:
+    return {operator: {"key": key, "value": value}}
+
+
+COMPARISONS = st.sampled_from(sorted(VALUES)).flatmap(
+    lambda key: st.builds(
+        comparison, st.sampled_from(sorted(COMPARED)), st.just(key), st.sampled_from(VALUES[key])
+    )
+)
+NARROWER = st.lists(
+    COMPARISONS | st.lists(COMPARISONS, min_size=2, max_size=4).map(lambda parts: {"orAll": parts}),
+    max_size=4,
+)
+
+
+def holds(part: dict[str, Any], document: dict[str, Any]) -> bool:
+    """What the knowledge base makes of a filter, for one document's metadata."""
+    ((operator, operand),) = part.items()
+    if operator in ("andAll", "orAll"):
+        return (all if operator == "andAll" else any)(holds(member, document) for member in operand)
+    return COMPARED[operator](document[operand["key"]], operand["value"])
+
+
+@given(NARROWER)
+def test_whatever_else_is_asked_only_narrows(narrower: list[dict[str, Any]]) -> None:
+    own, wanted = scope_filter(MINE), scope_filter(MINE, *narrower)
+    for document in (dict(zip(VALUES, each, strict=True)) for each in itertools.product(*VALUES.values())):
+        alone = all(holds(part, document) for part in narrower)
+        assert holds(wanted, document) == (holds(own, document) and alone)
+        assert holds(own, document) == (document["scope"] == MINE)
+
+
+@pytest.mark.parametrize(
+    "part",
+    [
+        {"startsWith": {"key": "scope", "value": "a"}},
+        {"stringContains": {"key": "kind", "value": "s"}},
+        {"notEquals": {"key": "scope", "value": MINE}},
+        {"in": {"key": "kind", "value": ["semantic"]}},
+        {"orAll": [{"equals": {"key": "live", "value": 1}}, {"listContains": {"key": "kind", "value": "s"}}]},
+    ],
+)
+def test_what_the_base_would_pass_over_without_a_word_is_not_sent(part: dict[str, Any]) -> None:
+    with pytest.raises(ValueError, match="not a comparison"):
+        scope_filter(MINE, part)
+
+
+def test_foreign_hits_are_counted_where_an_alarm_looks(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("POWERTOOLS_METRICS_NAMESPACE", "unsay")
+    monkeypatch.setenv("POWERTOOLS_SERVICE_NAME", "api")
+    count(FOREIGN_HITS, 3)
+    metric = json.loads(capsys.readouterr().out)
+    assert (metric["service"], metric["ForeignHits"]) == ("api", [3.0])
+    assert metric["_aws"]["CloudWatchMetrics"][0]["Namespace"] == "unsay"
 
 
 def refused(code: str) -> ClientError:

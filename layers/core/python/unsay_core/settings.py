@@ -74,6 +74,7 @@ class ProjectSettings(Settings):
     documents_bucket: str
     anchors_bucket: str
     index_queue_url: str
+    project_dead_letters_url: str
     event_bus_name: str
     projector_role_arn: str
     registrar_role_arn: str
@@ -89,4 +90,5 @@ class IndexSettings(Settings):
     knowledge_base_id: str
     data_source_id: str
     index_queue_url: str
+    index_dead_letters_url: str
     projector_role_arn: str

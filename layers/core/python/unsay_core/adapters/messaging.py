@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from unsay_core.adapters.aws_errors import translated
 from unsay_core.application.ports import IndexTask
+from unsay_core.domain.ids import is_digest, is_id
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -54,19 +55,44 @@ class SqsPostponer:
                 self._client.change_message_visibility_batch(QueueUrl=self._url, Entries=entries)
 
 
+class SqsDeadLetters:
+    """See `DeadLetters`. A queue that keeps an order gets each letter as a group of its own."""
+
+    def __init__(self, client: SQSClient, url: str) -> None:
+        self._client = client
+        self._url = url
+
+    def set_aside(self, letter: str, name: str) -> None:
+        """One message; `name` tells it from others that read the same."""
+        order: Any = {}
+        if self._url.endswith(".fifo"):
+            order = {"MessageGroupId": name, "MessageDeduplicationId": name}
+        with translated("the dead letters"):
+            self._client.send_message(QueueUrl=self._url, MessageBody=letter, **order)
+
+
 def _message(number: int, task: IndexTask) -> dict[str, str]:
     return {
         "Id": str(number),
-        "MessageBody": json.dumps({"sid": task.scope_id, "id": task.memory_id, "seq": task.seq}),
+        "MessageBody": body_of_task(task),
         "MessageGroupId": task.memory_id,
         "MessageDeduplicationId": f"{task.memory_id}-{task.seq}",
     }
 
 
+def body_of_task(task: IndexTask) -> str:
+    """A task as a message carries it."""
+    return json.dumps({"sid": task.scope_id, "id": task.memory_id, "seq": task.seq})
+
+
 def task_of_message(body: str) -> IndexTask:
-    """The task a message carries; raises `KeyError` or `ValueError` if it names none."""
+    """The task a message carries; raises `ValueError` if it names none, or no scope."""
     message = json.loads(body)
-    return IndexTask(str(message["sid"]), str(message["id"]), int(message["seq"]))
+    named = (message.get("sid"), message.get("id"), message.get("seq")) if isinstance(message, dict) else ()
+    match named:
+        case (str(scope_id), str(memory_id), int(seq)) if is_digest(scope_id) and is_id(memory_id, "mem"):
+            return IndexTask(scope_id, memory_id, seq)
+    raise ValueError("this names no work in any scope")
 
 
 class EventBridgeBus:

@@ -89,7 +89,7 @@ class ScopedSessions:
         return fresh
 
     def _assumed(self, role_arn: str, scope_id: str | None) -> ScopedClients:
-        tags: Any = [{"Key": "scope", "Value": scope_id}] if scope_id else []
+        tags: Any = [] if scope_id is None else [{"Key": "scope", "Value": scope_id}]
         try:
             answer = self._sts.assume_role(
                 RoleArn=role_arn, RoleSessionName="unsay", DurationSeconds=LIFETIME, Tags=tags

@@ -11,7 +11,16 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from unsay_core.application.ledger import Delete, Holds, Pending, Put, erasure_ref, memory_ref, pending_ref
+from unsay_core.application.ledger import (
+    Delete,
+    Holds,
+    Pending,
+    Put,
+    erasure_ref,
+    id_tombstone_ref,
+    memory_ref,
+    pending_ref,
+)
 from unsay_core.application.ports import ConflictError, DocumentState, IndexTask
 from unsay_core.domain.memory import IndexState, Memory, Status
 
@@ -96,6 +105,18 @@ def index_memories(
             return list(tasks)
         clock.sleep(PAUSE)
     return []
+
+
+def foreign(tasks: Sequence[IndexTask], scope: IndexScope) -> set[IndexTask]:
+    """The tasks about memories that this scope neither has nor ever forgot.
+
+    The knowledge base is one for all scopes, and a document is named by its memory's id: work done for such a
+    task would reach what lies in another scope.
+    """
+    there = {task: memory_ref(task.memory_id) for task in tasks}
+    buried = {task: id_tombstone_ref(task.memory_id) for task in tasks}
+    found = scope.ledger.read([*there.values(), *buried.values()])
+    return {task for task in tasks if not (found.get(there[task]) or found.get(buried[task]))}
 
 
 def _jobs(tasks: Sequence[IndexTask], scope: IndexScope) -> list[Job]:

@@ -242,6 +242,13 @@ class IndexQueue(Protocol):
         """Enqueue; sending one twice does no harm."""
 
 
+class DeadLetters(Protocol):
+    """Where work that nobody can do waits for a person, and raises an alarm."""
+
+    def set_aside(self, letter: str, name: str) -> None:
+        """Keep it there; `name` tells it from others that read the same."""
+
+
 class EventBus(Protocol):
     """Domain events for whoever listens: ids and digests, never text."""
 

@@ -13,7 +13,8 @@ from unsay_core.adapters.bedrock.search import KnowledgeBaseSearch
 from unsay_core.adapters.dynamodb.access import DynamoKeys, DynamoRegistry
 from unsay_core.adapters.dynamodb.items import Place
 from unsay_core.adapters.dynamodb.ledger import DynamoLedger
-from unsay_core.adapters.messaging import EventBridgeBus, SqsIndexQueue, SqsPostponer
+from unsay_core.adapters.messaging import EventBridgeBus, SqsDeadLetters, SqsIndexQueue, SqsPostponer
+from unsay_core.adapters.metrics import FOREIGN_HITS, count
 from unsay_core.adapters.s3.anchors import S3Anchors
 from unsay_core.adapters.s3.documents import S3Documents
 from unsay_core.adapters.scoped_session import QUICK, ScopedClients, ScopedSessions
@@ -107,7 +108,10 @@ class ApiService(_Keyed):
                 clients.client("dynamodb"), Place(scope_id, settings.ledger_table, settings.record_table)
             ),
             search=KnowledgeBaseSearch(
-                lambda: clients.client("bedrock-agent-runtime", ONCE), settings.knowledge_base_id, scope_id
+                lambda: clients.client("bedrock-agent-runtime", ONCE),
+                settings.knowledge_base_id,
+                scope_id,
+                lambda dropped: count(FOREIGN_HITS, dropped),
             ),
         )
 
@@ -153,6 +157,7 @@ def open_as_operator(session: boto3.session.Session, outputs: Mapping[str, str],
             lambda: session.client("bedrock-agent-runtime", config=ONCE),
             outputs["KnowledgeBaseId"],
             scope_id,
+            lambda _: None,  # an operator's own machine has no metrics; the log says it
         ),
     )
 
@@ -200,7 +205,9 @@ class ProjectService(_Workshop):
         super().__init__(settings, **given)
         self._settings = settings
         self.scope_notes = NotedOnce(DynamoRegistry(self._registrar, settings.access_table))
-        self.queue = SqsIndexQueue(self.session.client("sqs", config=QUICK), settings.index_queue_url)
+        sqs = self.session.client("sqs", config=QUICK)
+        self.queue = SqsIndexQueue(sqs, settings.index_queue_url)
+        self.dead_letters = SqsDeadLetters(sqs, settings.project_dead_letters_url)
         self.bus = EventBridgeBus(self.session.client("events", config=QUICK), settings.event_bus_name)
 
     def project_scope(self, scope_id: str) -> ProjectScope:
@@ -222,7 +229,9 @@ class IndexService(_Workshop):
     def __init__(self, settings: IndexSettings, **given: Any) -> None:
         super().__init__(settings, **given)
         self._settings = settings
-        self.queue = SqsPostponer(self.session.client("sqs", config=QUICK), settings.index_queue_url)
+        sqs = self.session.client("sqs", config=QUICK)
+        self.queue = SqsPostponer(sqs, settings.index_queue_url)
+        self.dead_letters = SqsDeadLetters(sqs, settings.index_dead_letters_url)
 
     def index_scope(self, scope_id: str) -> IndexScope:
         """One scope with its part of the knowledge base."""

@@ -10,16 +10,26 @@ _DIGEST = re.compile(r"[a-z2-7]{52}", re.ASCII)
 _ULID = re.compile(r"[0-7][0-9a-hjkmnp-tv-z]{25}", re.ASCII)
 
 
+def is_digest(text: object) -> bool:
+    """True for what can be a keyed digest of ours: a scope's id, a value's."""
+    return isinstance(text, str) and _DIGEST.fullmatch(text) is not None
+
+
+def is_id(text: object, prefix: str) -> bool:
+    """True for what can be an id of ours of that kind."""
+    kind, _, ulid = text.partition("_") if isinstance(text, str) else ("", "", "")
+    return kind == prefix and _ULID.fullmatch(ulid) is not None
+
+
 def require_digest(text: str) -> str:
     """The digest, if it can be one of ours; raises `NotFoundError` otherwise."""
-    if not _DIGEST.fullmatch(text):
+    if not is_digest(text):
         raise NotFoundError("no such thing in this scope")
     return text
 
 
 def require_id(text: str, prefix: str) -> str:
     """The id, if it can be one of ours; nothing else can lie in a scope, so `NotFoundError` otherwise."""
-    kind, _, ulid = text.partition("_")
-    if kind != prefix or not _ULID.fullmatch(ulid):
+    if not is_id(text, prefix):
         raise NotFoundError("no such thing in this scope")
     return text

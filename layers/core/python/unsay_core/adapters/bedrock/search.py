@@ -11,27 +11,38 @@ from unsay_core.adapters.aws_errors import is_throttled
 from unsay_core.application.ports import Hit, SearchError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from mypy_boto3_bedrock_agent_runtime import AgentsforBedrockRuntimeClient
 
 logger = logging.getLogger(__name__)
 
 MOST_TEXT = 20_000  # characters in one query, of the service
+LIVE = {"equals": {"key": "live", "value": 1}}
+# What S3 Vectors compares by. An operator it does not know is ignored without a word, and widens.
+_COMPARISONS = frozenset(
+    {"equals", "greaterThan", "greaterThanOrEquals", "lessThan", "lessThanOrEquals", "orAll"}
+)
 
 
 class KnowledgeBaseSearch:
     """See `Search`: every request is filtered by the scope, and every hit is checked against it.
 
-    The client is made when first asked for: a write opens a scope without it.
+    The client is made when first asked for: a write opens a scope without it. `on_foreign` is told how many
+    hits of other scopes an answer held: the knowledge base then does not filter, and somebody has to know.
     """
 
     def __init__(
-        self, client: Callable[[], AgentsforBedrockRuntimeClient], knowledge_base_id: str, scope_id: str
+        self,
+        client: Callable[[], AgentsforBedrockRuntimeClient],
+        knowledge_base_id: str,
+        scope_id: str,
+        on_foreign: Callable[[int], None],
     ) -> None:
         self._client = client
         self._knowledge_base_id = knowledge_base_id
         self._scope_id = scope_id
+        self._on_foreign = on_foreign
 
     def nearest(self, query: str, *, limit: int, live_only: bool, timeout: float) -> Sequence[Hit]:
         """One Retrieve; `timeout` is the client's own, so that a late answer costs no retry."""
@@ -42,7 +53,7 @@ class KnowledgeBaseSearch:
                 retrievalConfiguration={
                     "vectorSearchConfiguration": {
                         "numberOfResults": limit,
-                        "filter": scope_filter(self._scope_id, live_only=live_only),
+                        "filter": scope_filter(self._scope_id, *([LIVE] if live_only else [])),
                     }
                 },
             )
@@ -62,16 +73,29 @@ class KnowledgeBaseSearch:
         own = [result for result in results if result.get("metadata", {}).get("scope") == self._scope_id]
         if len(own) < len(results):
             logger.error("hits outside the scope were dropped", extra={"dropped": len(results) - len(own)})
+            self._on_foreign(len(results) - len(own))
         return [
             Hit(result["location"]["customDocumentLocation"]["id"], min(1.0, max(0.0, result["score"])))
             for result in own
         ]
 
 
-def scope_filter(scope_id: str, *, live_only: bool) -> Any:
-    """The filter of every query. It begins with the scope; what is added can only narrow it.
+def scope_filter(scope_id: str, *narrower: Mapping[str, Any]) -> Any:
+    """The filter of every query, made here alone: the scope, AND whatever else is asked.
 
-    `andAll` needs two members, so the scope alone stands bare.
+    However a part is made up, of other scopes too, it can only narrow. Raises `ValueError` for an operator
+    that the knowledge base would pass over. `andAll` needs two members, so the scope alone stands bare.
     """
+    for part in narrower:
+        _require_known(part)
     scope = {"equals": {"key": "scope", "value": scope_id}}
-    return {"andAll": [scope, {"equals": {"key": "live", "value": 1}}]} if live_only else scope
+    return {"andAll": [scope, *narrower]} if narrower else scope
+
+
+def _require_known(part: Mapping[str, Any]) -> None:
+    ((operator, operand),) = part.items()
+    if operator not in _COMPARISONS:
+        raise ValueError(f"not a comparison the knowledge base is sure to make: {operator}")
+    if operator == "orAll":
+        for member in operand:
+            _require_known(member)
