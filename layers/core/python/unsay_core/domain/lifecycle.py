@@ -55,11 +55,3 @@ def after(memory: Memory, act: Act, at: datetime) -> Status:
         status = memory.status_at(at)
         raise WrongStatusError(f"a memory that is {status} and {memory.trust} cannot take the act {act}")
     return TRANSITIONS[memory.status, act]
-
-
-def drawing() -> str:
-    """The table as a Mermaid state diagram, for the documentation."""
-    lines = [f"    {start} --> {end}: {act}" for (start, act), end in TRANSITIONS.items()]
-    return "\n".join(
-        ["stateDiagram-v2", "    [*] --> active: remember", "    [*] --> candidate: infer", *lines]
-    )
