@@ -41,6 +41,7 @@ def list_all(call: Call, service: ApiService) -> Reply:
         key=asked.key,
         trust=asked.trust,
         run_id=asked.run_id,
+        filter=asked.filter,
         valid_at=asked.valid_at,
         known_at=asked.known_at,
     )
@@ -71,6 +72,7 @@ def recall_memories(call: Call, service: ApiService) -> Reply:
         limit=asked.limit,
         kinds=tuple(asked.kinds or ()),
         tags=asked.tags,
+        filter=asked.filter,
         min_trust=asked.min_trust,
         min_score=float(asked.min_score or 0),
         include=frozenset(asked.include),

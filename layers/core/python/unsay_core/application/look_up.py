@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 from unsay_core.application.ledger import Area, audit_ref, id_tombstone_ref, memory_ref, version_ref
 from unsay_core.application.pages import Page, page_of
 from unsay_core.domain.errors import NotFoundError
+from unsay_core.domain.filters import Filter, holds, narrowing
 from unsay_core.domain.memory import Kind, Memory, Status, Trust
 
 if TYPE_CHECKING:
@@ -21,7 +23,7 @@ MOST_EVENTS = 200  # of one memory's history
 READ_MOST = 100  # places in one read
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class ListMemories:
     """Which memories to list; None is no restriction."""
 
@@ -34,6 +36,7 @@ class ListMemories:
     key: str | None = None
     trust: Trust | None = None
     run_id: str | None = None
+    filter: Filter | None = None
     valid_at: datetime | None = None
     known_at: datetime | None = None
 
@@ -49,14 +52,15 @@ class ListMemories:
         return within and memory.status_at(self.known_at or now) is self.status
 
     def _is_wanted(self, memory: Memory) -> bool:
-        fact = memory.fact
         return (
-            self.kind in (None, fact.kind)
-            and (self.tag is None or self.tag in fact.tags)
-            and self.key in (None, fact.key)
-            and self._is_trusted(memory)
+            self._is_trusted(memory)
             and self.run_id in (None, memory.source.run_id)
+            and holds(self._narrowing, memory)
         )
+
+    @cached_property
+    def _narrowing(self) -> Filter:
+        return narrowing({"kind": self.kind, "key": self.key, "tags": self.tag}, self.filter)
 
     def _is_trusted(self, memory: Memory) -> bool:
         """What is disputed is withheld, unless it is asked for."""

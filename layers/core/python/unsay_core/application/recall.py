@@ -17,11 +17,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from unsay_core.application.ports import OpenScope, World
-    from unsay_core.application.recall_scope import Loaded
+    from unsay_core.application.recall_load import Loading
     from unsay_core.application.recall_sources import Source
 
-FOR_THE_SOURCES = 0.8  # share of the deadline within which candidates are proposed; the rest loads them
-GRACE = 0.05  # seconds beyond the deadline for what is being loaded then
 NOTHING_RELEVANT, SCOPE_EMPTY = "nothing_relevant", "scope_empty"
 
 __all__ = ["Recall", "Recalled", "Recollection", "recall"]
@@ -61,17 +59,7 @@ def recall(
     no scope could be read at all: an empty answer would be a lie.
     """
     started = world.clock.monotonic()
-    asked = [
-        ScopeRecall(
-            query,
-            door,
-            sources,
-            world,
-            gather_until=started + query.deadline * FOR_THE_SOURCES,
-            load_until=started + query.deadline + GRACE,
-        )
-        for door in doors
-    ]
+    asked = [ScopeRecall(query, door, sources, world, started=started) for door in doors]
     for scope in asked:
         scope.gather()
     loaded = [found for scope in asked if (found := scope.loaded())]
@@ -82,7 +70,7 @@ def recall(
 
 
 def _together(
-    query: Recall, loaded: Sequence[Loaded], reasons: Sequence[str], world: World, ranking: Ranking
+    query: Recall, loaded: Sequence[Loading], reasons: Sequence[str], world: World, ranking: Ranking
 ) -> Recollection:
     found = [item for scope in loaded for item in _judged(query, scope, world, ranking)]
     found.sort(key=lambda item: (item.score, item.memory.id), reverse=True)
@@ -95,14 +83,15 @@ def _together(
     )
 
 
-def _judged(query: Recall, loaded: Loaded, world: World, ranking: Ranking) -> list[Recalled]:
+def _judged(query: Recall, loaded: Loading, world: World, ranking: Ranking) -> list[Recalled]:
     """The memories of one scope that are about the query, with their scores."""
     now = world.clock.now()
     semantic = loaded.scores.get("semantic", {})
-    spoken = {memory.id: words(memory.fact.content) for memory in loaded.memories}
+    memories = loaded.unreplaced()
+    spoken = {memory.id: words(memory.fact.content) for memory in memories}
     vocabulary, sought = Vocabulary(spoken.values()), query_words(query.query)
     items = []
-    for memory in loaded.memories:
+    for memory in memories:
         scores = Scores(
             semantic=semantic.get(memory.id),
             lexical=vocabulary.coverage(sought, spoken[memory.id]),

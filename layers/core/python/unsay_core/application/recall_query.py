@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING
 
+from unsay_core.domain.filters import EVERYTHING, All, Comparison, Op, holds
 from unsay_core.domain.memory import Status, Trust
 
 if TYPE_CHECKING:
     from datetime import datetime
 
+    from unsay_core.domain.filters import Filter
     from unsay_core.domain.memory import Kind, Memory
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Recall:
     """A question to one or more scopes; `deadline` in seconds."""
 
@@ -21,12 +24,20 @@ class Recall:
     limit: int = 5
     kinds: tuple[Kind, ...] = ()
     tags: tuple[str, ...] = ()
+    filter: Filter | None = None
     min_trust: Trust | None = None
     min_score: float = 0.0
     include: frozenset[str] = frozenset()
     valid_at: datetime | None = None
     known_at: datetime | None = None
     deadline: float = 3.0
+
+    @cached_property
+    def narrowing(self) -> Filter:
+        """The filter, and what kinds and tags say in the same terms."""
+        kinds = [Comparison(Op.IN, "kind", list(self.kinds))] if self.kinds else []
+        tags = [Comparison(Op.EQ, "tags", tag) for tag in self.tags]
+        return All((*kinds, *tags, *([self.filter] if self.filter else [])))
 
     def admits(self, memory: Memory, now: datetime) -> bool:
         """True if a memory may be shown at all, however well it fits."""
@@ -40,6 +51,11 @@ class Recall:
         return memory.answers(now=now, valid_at=self.valid_at, known_at=self.known_at)
 
     @property
+    def narrows(self) -> bool:
+        """True if not all that is believed is wanted."""
+        return self.min_trust is not None or self.narrowing != EVERYTHING
+
+    @property
     def says_something(self) -> bool:
         """True if there are words to look for; without any, age and importance decide."""
         return bool(self.query.strip())
@@ -50,9 +66,5 @@ class Recall:
         return self.valid_at is not None or self.known_at is not None
 
     def _is_wanted(self, memory: Memory) -> bool:
-        fact = memory.fact
-        return (
-            (not self.kinds or fact.kind in self.kinds)
-            and set(self.tags) <= set(fact.tags)
-            and (self.min_trust is None or memory.trust.rank >= self.min_trust.rank)
-        )
+        trusted = self.min_trust is None or memory.trust.rank >= self.min_trust.rank
+        return trusted and holds(self.narrowing, memory)

@@ -99,9 +99,9 @@ KNOWLEDGE_BASE = Source(
 SOURCES = (PENDING, KNOWLEDGE_BASE)
 
 
-def newest(asked: Asked, limit: int) -> Proposal:
+def newest(opened: OpenScope, limit: int) -> Proposal:
     """The newest memories: what there is when nothing could be searched."""
-    page = asked.opened.ledger.page(Area.MEMORY, limit=limit, newest_first=True)
+    page = opened.ledger.page(Area.MEMORY, limit=limit, newest_first=True)
     return Proposal(
         {entry.id: None for entry in page if isinstance(entry, Memory)}, is_cut=len(page) == limit
     )

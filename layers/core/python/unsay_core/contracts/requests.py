@@ -26,6 +26,7 @@ from unsay_core.contracts.base import (
     parse_query_limit,
     refuse,
 )
+from unsay_core.contracts.filter import FilterField, FilterText
 from unsay_core.domain.memory import Because, Kind, Reason, Status, Trust
 from unsay_core.domain.scope import Action, Grant, PrincipalKind
 
@@ -184,6 +185,7 @@ class RecallIn(Wire):
     limit: page_size(50) = 5  # type: ignore[valid-type]
     kinds: Annotated[list[KindField], Field(min_length=1, max_length=4)] | None = None
     tags: Tags = ()
+    filter: FilterField | None = None
     min_trust: TrustField | None = None
     min_score: Share | None = None
     include: Annotated[list[Literal["candidate", "disputed"]], Field(max_length=2)] = Field(
@@ -261,6 +263,7 @@ class ListQuery(PageQuery):
     key: SlotKey | None = None
     trust: TrustField | None = None
     run_id: RunId | None = None
+    filter: FilterText | None = None
     valid_at: Instant | None = None
     known_at: Instant | None = None
 
