@@ -13,6 +13,7 @@ from enum import Enum
 from typing import Any, Final, Literal
 
 from unsay.asking import A, Ask
+from unsay_core.contracts import exact_json
 from unsay_core.contracts.schemas import (
     AuditOut,
     BatchOut,
@@ -128,6 +129,7 @@ def list(
     key: str | None = None,
     trust: str | None = None,
     run_id: str | None = None,
+    filter: Mapping[str, Any] | None = None,
     valid_at: Instant | None = None,
     known_at: Instant | None = None,
 ) -> Ask[ListOut]:
@@ -145,6 +147,7 @@ def list(
         key=key,
         trust=trust,
         run_id=run_id,
+        filter=None if filter is None else exact_json.dumps(filter),
         valid_at=valid_at,
         known_at=known_at,
     )
@@ -158,6 +161,7 @@ def recall(
     limit: int = 5,
     kinds: Sequence[str] | None = None,
     tags: Sequence[str] = (),
+    filter: Mapping[str, Any] | None = None,
     min_trust: str | None = None,
     min_score: float | None = None,
     include: Sequence[Literal["candidate", "disputed"]] = (),
@@ -167,6 +171,7 @@ def recall(
 ) -> Ask[RecallOut]:
     """The memories that answer a query best, in one scope or in up to eight `scopes`.
 
+    `filter` narrows: `{"eq": ["metadata.team", "red"]}`; docs/filters.md has the language.
     `degraded` is true when a store was late or down; `reasons` then say which, and what the rest found
     is there.
     """
@@ -177,6 +182,7 @@ def recall(
         "limit": limit,
         "kinds": kinds,
         "tags": tags,
+        "filter": filter,
         "min_trust": min_trust,
         "min_score": min_score,
         "include": include,

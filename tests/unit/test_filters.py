@@ -94,6 +94,9 @@ def test_what_matches(wanted: Any) -> None:
         {"under": ["kind", ["semantic"]]},
         {"under": ["path", "a"]},
         {"eq": ["key", None]},
+        {"or": [{"eq": ["metadata.gone", 1]}, {"eq": ["metadata.level", 2]}]},
+        {"and": [{"eq": ["metadata.gone", 1]}, {"eq": ["metadata.level", 1]}]},
+        {"in": ["metadata.level", ["1", True]]},
     ],
 )
 def test_what_is_absent_or_of_another_type_does_not_match_and_neither_does_its_negation(wanted: Any) -> None:
