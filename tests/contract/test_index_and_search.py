@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 
 from tests.support.samples import memory
 from unsay_core.application.ports import DocumentState
-from unsay_core.domain.memory import Status
+from unsay_core.domain.filters import narrowing
+from unsay_core.domain.memory import Kind, Status
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -101,6 +102,18 @@ def test_a_request_that_was_seen_is_ignored(base: Base) -> None:
     assert is_absent(base.index, TEA.id)()
     base.index.put([TEA], token="13")
     base.until(is_present(base.index, TEA.id))
+
+
+def test_a_filter_makes_room_for_what_is_wanted(base: Base) -> None:
+    event = memory(1, "Alice drinks tea.", kind=Kind.EPISODIC)
+    facts = [memory(number, f"Green tea {number}.") for number in range(2, 5)]
+    base.index.put([event, *facts], token="15")
+    for one in (event, *facts):
+        base.until(is_present(base.index, one.id))
+    wanted = narrowing({"kind": "episodic"})
+    hits = base.search.nearest("green tea", limit=2, live_only=True, timeout=5.0, wanted=wanted)
+    assert [hit.memory_id for hit in hits] == [event.id]
+    assert len(base.search.nearest("green tea", limit=2, live_only=True, timeout=5.0)) == 2
 
 
 def test_the_limit_is_kept(base: Base) -> None:

@@ -45,7 +45,7 @@ def test_recall_list_and_the_plain_evaluator_agree_on_filters_at_random(
 
 
 def test_one_match_among_many_better_ones_is_returned(api: Caller, service: FakeService) -> None:
-    wanted = api.remember("A remark on something else.", metadata={"team": "red"})
+    wanted = api.remember("A remark on tea.", metadata={"team": "red"})
     for number in range(700):
         api.remember(f"Green tea, {number}.", metadata={"team": "blue"})
     index_all(service)
@@ -64,7 +64,7 @@ def test_whatever_narrows_k_matches_are_k_entries(
 ) -> None:
     fields = {"kind": "episodic", "tags": ["a"], "metadata": {"team": "red"}}
     for number in range(3):
-        api.remember(f"Something else {number}.", valid_from="2010-01-01T00:00:00Z", **fields)
+        api.remember(f"A remark on tea {number}.", valid_from="2010-01-01T00:00:00Z", **fields)
     for number in range(150):
         api.remember(f"Green tea, {number}.", valid_from="2021-01-01T00:00:00Z")
     index_all(service)
@@ -76,14 +76,14 @@ def test_what_could_not_be_looked_through_is_said(
     api: Caller, service: FakeService, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(recall_load, "SCANNED", SCAN_PAGE)
-    old = api.remember("A remark on something else.", metadata={"team": "red"})
+    old = api.remember("A remark on tea.", metadata={"team": "red"})
     for number in range(SCAN_PAGE):
         api.remember(f"Green tea, {number}.")
     index_all(service)
     answer = api.recall("green tea", filter=RED)
     assert (answer["items"], answer["degraded"]) == ([], True)
     assert answer["reasons"] == ["filter_incomplete", "nothing_relevant"]
-    young = api.remember("Another remark.", metadata={"team": "red"})
+    young = api.remember("Another remark on tea.", metadata={"team": "red"})
     answer = api.recall("green tea", filter=RED)
     assert [item["memory"]["id"] for item in answer["items"]] == [young["id"]]
     assert answer["reasons"] == ["filter_incomplete"]

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from unsay_core.application.ports import DocumentState, Hit, SearchError
+from unsay_core.domain.filters import EVERYTHING, All, Comparison, holds
 from unsay_core.domain.lexicon import words
 from unsay_core.domain.memory import Memory, Status
 
@@ -89,15 +90,19 @@ class FakeSearch:
         self._base = base
         self._scope_id = scope_id
 
-    def nearest(self, query: str, *, limit: int, live_only: bool, timeout: float) -> Sequence[Hit]:
+    def nearest(
+        self, query: str, *, limit: int, live_only: bool, timeout: float, wanted: All = EVERYTHING
+    ) -> Sequence[Hit]:
         self._base.before_search()
         if self._base.failing:
             raise self._base.failing
+        of_kinds = [p for p in wanted.parts if isinstance(p, Comparison) and p.field == "kind"]
         with self._base.lock:
             found = [
                 Hit(memory_id, _nearness(query, memory.fact.content))
                 for (scope_id, memory_id), memory in self._base.documents.items()
                 if scope_id == self._scope_id and (memory.status is Status.ACTIVE or not live_only)
+                if all(holds(part, memory) for part in of_kinds)
             ]
         found += self._base.intruders
         return sorted(found, key=lambda hit: hit.score, reverse=True)[:limit]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar, cast
 
+from unsay_core.domain.filters import EVERYTHING
 from unsay_core.domain.memory import Memory
 
 if TYPE_CHECKING:
@@ -14,6 +15,7 @@ if TYPE_CHECKING:
 
     from unsay_core.application.keys import ScopeKeys
     from unsay_core.application.ledger import Area, Change, Entry, Ref
+    from unsay_core.domain.filters import All
     from unsay_core.domain.scope import Action, Principal, Scope
 
 T = TypeVar("T")
@@ -86,8 +88,13 @@ class Hit:
 class Search(Protocol):
     """The knowledge base, narrowed to one scope before anything else is said."""
 
-    def nearest(self, query: str, *, limit: int, live_only: bool, timeout: float) -> Sequence[Hit]:
-        """The nearest memories of the scope; raises `SearchError`. `timeout` in seconds."""
+    def nearest(
+        self, query: str, *, limit: int, live_only: bool, timeout: float, wanted: All = EVERYTHING
+    ) -> Sequence[Hit]:
+        """The nearest memories of the scope; raises `SearchError`. `timeout` in seconds.
+
+        Of `wanted` it applies what it can be sure of, and leaves the rest to whoever has the memories.
+        """
 
 
 @dataclass(frozen=True, slots=True)

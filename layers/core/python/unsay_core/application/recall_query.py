@@ -33,7 +33,7 @@ class Recall:
     deadline: float = 3.0
 
     @cached_property
-    def narrowing(self) -> Filter:
+    def narrowing(self) -> All:
         """The filter, and what kinds and tags say in the same terms."""
         kinds = [Comparison(Op.IN, "kind", list(self.kinds))] if self.kinds else []
         tags = [Comparison(Op.EQ, "tags", tag) for tag in self.tags]

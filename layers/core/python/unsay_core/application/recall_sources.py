@@ -83,7 +83,11 @@ def _knowledge_base(asked: Asked) -> Proposal:
     query = asked.query
     limit = min(100, max(50, 4 * query.limit))
     hits = asked.opened.search.nearest(
-        query.query, limit=limit, live_only=not query.asks_when, timeout=asked.timeout
+        query.query,
+        limit=limit,
+        live_only=not query.asks_when,
+        timeout=asked.timeout,
+        wanted=query.narrowing,
     )
     return Proposal({hit.memory_id: hit.score for hit in hits}, is_cut=len(hits) >= limit)
 

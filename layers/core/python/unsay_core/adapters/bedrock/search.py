@@ -8,12 +8,16 @@ from typing import TYPE_CHECKING, Any
 from botocore.exceptions import BotoCoreError, ClientError, ReadTimeoutError
 
 from unsay_core.adapters.aws_errors import is_throttled
+from unsay_core.adapters.bedrock.pushdown import pushed
 from unsay_core.application.ports import Hit, SearchError
+from unsay_core.domain.filters import EVERYTHING
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from mypy_boto3_bedrock_agent_runtime import AgentsforBedrockRuntimeClient
+
+    from unsay_core.domain.filters import All
 
 logger = logging.getLogger(__name__)
 
@@ -44,8 +48,11 @@ class KnowledgeBaseSearch:
         self._scope_id = scope_id
         self._on_foreign = on_foreign
 
-    def nearest(self, query: str, *, limit: int, live_only: bool, timeout: float) -> Sequence[Hit]:
+    def nearest(
+        self, query: str, *, limit: int, live_only: bool, timeout: float, wanted: All = EVERYTHING
+    ) -> Sequence[Hit]:
         """One Retrieve; `timeout` is the client's own, so that a late answer costs no retry."""
+        narrower = [*([LIVE] if live_only else []), *pushed(wanted)]
         try:
             answer = self._client().retrieve(
                 knowledgeBaseId=self._knowledge_base_id,
@@ -53,7 +60,7 @@ class KnowledgeBaseSearch:
                 retrievalConfiguration={
                     "vectorSearchConfiguration": {
                         "numberOfResults": limit,
-                        "filter": scope_filter(self._scope_id, *([LIVE] if live_only else [])),
+                        "filter": scope_filter(self._scope_id, *narrower),
                     }
                 },
             )
