@@ -187,3 +187,29 @@ def test_thirty_writers_of_one_scope_lose_nothing_and_fork_nothing(client: httpx
     assert (found["ok"], found["length"]) == (True, answers.count(201))
     listed = client.get("/v1/memories", params={"scope": scope, "limit": 100}).json()["items"]
     assert len(listed) == answers.count(201) > 0
+
+
+def test_an_item_is_written_over_and_forgotten_under_the_real_roles(client: httpx.Client) -> None:
+    scope = "roles/items"
+    item: dict[str, Any] = {"kind": "item", "key": "a/b %", "path": ["x/y", "z"]}
+    here = {"scope": scope, "kind": "item", "key": "a/b %", "path": "x%2Fy/z"}
+
+    def found() -> Any:
+        return client.get("/v1/memories", params=here).json()["items"]
+
+    first = remember(client, scope, "", data={"n": 1}, **item)
+    assert (first.status_code, first.json()["path"]) == (201, ["x/y", "z"])
+    with ThreadPoolExecutor(5) as pool:
+        writes = [pool.submit(remember, client, scope, "", data={"n": n}, **item) for n in range(5)]
+        answers = [write.result() for write in writes]
+    done = [answer.json() for answer in answers if answer.status_code == 200]
+    assert {answer.status_code for answer in answers} <= {200, 503}
+    assert {memory["id"] for memory in done} == {first.json()["id"]}
+    (memory,) = found()
+    assert memory["data"] == max(done, key=lambda each: each["version"])["data"]
+    assert client.get("/v1/memories", params={"scope": scope}).json()["items"] == []
+    assert forget(client, scope, memory).status_code == 202
+    assert found() == []
+    again = remember(client, scope, "", **item)
+    assert (again.status_code, again.json()["version"]) == (201, 1)
+    assert verify(client, scope)["ok"] is True

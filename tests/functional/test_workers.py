@@ -472,3 +472,29 @@ def test_a_memory_forgotten_before_anything_was_projected_completes_too(
     assert receipt_state(api, erasure["id"]) == "complete"
     ledger = workers.service.ledgers[workers.scope_id]
     assert ledger.read([memory_ref(memory["id"])]).memories() == []
+
+
+def test_an_item_without_words_keeps_its_document_and_owes_the_index_nothing(workers: Workers) -> None:
+    api = workers.api
+    item = api.remember("", kind="item", key="k", data={"n": 1})["id"]
+    workers.run(item)
+    assert workers.documents.exists(item)
+    assert (workers.scope_id, item) not in workers.base.documents
+    assert api.get(item)["index"]["state"] == "indexed"
+    assert api.remember("Words.", kind="item", key="k")["version"] == 2
+    workers.run(item)
+    assert (workers.scope_id, item) in workers.base.documents
+    api.remember("", kind="item", key="k")
+    workers.run(item)
+    assert (workers.scope_id, item) not in workers.base.documents
+    assert workers.documents.exists(item)
+    assert api.statistics()["index"]["pending"] == 0
+
+
+def test_what_was_taken_back_is_not_waited_for(workers: Workers) -> None:
+    api = workers.api
+    kept, gone = (api.remember(text)["id"] for text in ("Kept.", "Never true."))
+    api.retract(gone)
+    for memory_id in (kept, gone):
+        workers.run(memory_id)
+    assert api.statistics()["index"] == {"pending": 0, "oldest_pending": None}

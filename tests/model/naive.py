@@ -23,6 +23,7 @@ VALUES = {
     "Alice lives in Faro.": "faro",
     "Alice likes tea.": "tea",
     "Алиса живёт в Лиссабоне.": "russian",
+    "": "",  # an item may say nothing
 }
 
 
@@ -34,6 +35,8 @@ class Row:
     content: str
     at: datetime
     key: str | None = None
+    is_item: bool = False
+    data: object = None
     valid_from: datetime | None = None
     valid_to: datetime | None = None
     expires_at: datetime | None = None
@@ -54,8 +57,24 @@ class Row:
         return VALUES[self.content]
 
     @property
+    def values(self) -> set[str]:
+        """What dies with it: nothing of what a record says."""
+        return set() if self.is_item else {self.value, *self.said_before}
+
+    @property
     def statement(self) -> tuple[object, ...]:
+        if self.is_item:
+            return "item", self.key
         return self.key, self.valid_from, " ".join(self.content.split())
+
+    @property
+    def says(self) -> tuple[object, ...]:
+        return self.statement, " ".join(self.content.split()), self.valid_to
+
+    def may_become(self, other: Row) -> bool:
+        """True if an edit may lead there: it holds at some time, and an item keeps its key."""
+        holds = (other.valid_from or ALWAYS) < (other.valid_to or FOREVER)
+        return holds and not (self.is_item and other.key != self.key)
 
     def status_at(self, now: datetime) -> str:
         if self.status == "active" and self.expires_at is not None and self.expires_at <= now:
@@ -132,6 +151,21 @@ class NaiveScope:
         self.events += 1
         return "ok"
 
+    def put(self, row: Row, now: datetime) -> str:
+        """An item: it replaces what lies under its key."""
+        if self._is_dead(row.content):
+            self.events += 1
+            return "tombstoned"
+        self.events += 1
+        if there := self.twin(row, now):
+            there.next(row.at)
+            there.content, there.data, there.expires_at = row.content, row.data, row.expires_at
+            there.valid_to, there.trust, there.waits_as = None, "asserted", None
+            return "over"
+        row.recorded_at = row.at
+        self.rows[row.id] = row
+        return "ok"
+
     def edit(self, row_id: str, version: int, changes: dict[str, object], at: datetime) -> str:
         if refusal := self._not_changeable(row_id, version, at, {"active"}):
             return refusal
@@ -139,15 +173,14 @@ class NaiveScope:
         wanted = copy.deepcopy(row)
         for name, value in changes.items():
             setattr(wanted, name, value)
-        if (wanted.valid_from or ALWAYS) >= (wanted.valid_to or FOREVER):
+        if not row.may_become(wanted):
             return "invalid_request"
         if all(getattr(row, name) == value for name, value in changes.items()):
             return "ok"
         if self._is_dead(wanted.content):
             self.events += 1
             return "tombstoned"
-        is_restated = wanted.statement != row.statement or wanted.valid_to != row.valid_to
-        if is_restated and row.trust != "disputed":
+        if wanted.says != row.says and row.trust != "disputed":
             wanted.trust = "asserted"
         if not all(wanted.may_replace(rival) for rival in self._rivals(wanted, at)):
             return "wrong_status"
@@ -165,6 +198,8 @@ class NaiveScope:
         if refusal := self._not_changeable(old_id, version, new.at, {"active"}):
             return refusal
         old = self.rows[old_id]
+        if old.is_item:
+            return "wrong_status"
         if (new.valid_from or ALWAYS) >= (new.valid_to or FOREVER):
             return "invalid_request"
         if self._is_dead(new.content):
@@ -223,7 +258,7 @@ class NaiveScope:
             row = self.rows.pop(gone)
             self.forgotten.add(gone)
             if with_value:
-                self.dead |= dict.fromkeys({row.value, *row.said_before}, True)
+                self.dead |= dict.fromkeys(row.values, True)
         self.events += 1
         return "ok"
 
@@ -241,17 +276,16 @@ class NaiveScope:
     def with_status(self, status: str, now: datetime) -> list[Row]:
         return [row for row in self.rows.values() if row.status_at(now) == status]
 
-    def listed(self, status: str, now: datetime) -> list[Row]:
-        """What is in doubt is withheld, unless it is asked for."""
-        rows = self.with_status(status, now)
+    def listed(self, status: str, now: datetime, *, items: bool = False) -> list[Row]:
+        """What is in doubt is withheld, unless it is asked for; items are listed apart."""
+        rows = [row for row in self.with_status(status, now) if row.is_item is items]
         return [row for row in rows if status != "active" or row.trust != "disputed"]
 
-    def recalled(self, now: datetime) -> set[str]:
-        active = self.with_status("active", now)
-        return {row.id for row in active if row.trust != "disputed" and row.is_valid_at(now)}
+    def recalled(self, now: datetime, *, items: bool = False) -> set[str]:
+        return {row.id for row in self.listed("active", now, items=items) if row.is_valid_at(now)}
 
     def as_of(self, known_at: datetime) -> dict[str, int]:
-        """Which version of which memory answers for what was believed, and held, then."""
+        """Which version of which memory answers for what was believed, and held, then; and of which item."""
         found = {}
         for row in self.rows.values():
             then = row.known_at(known_at)
@@ -294,7 +328,8 @@ class NaiveScope:
     def _rivals(self, row: Row, now: datetime) -> list[Row]:
         """What cannot be believed beside it: another in its slot, or another that says the same."""
         active = [other for other in self.with_status("active", now) if other.id != row.id]
-        in_its_slot = [o for o in active if row.key and o.key == row.key and o.overlaps(row)]
+        beliefs = [other for other in active if not (other.is_item or row.is_item)]
+        in_its_slot = [o for o in beliefs if row.key and o.key == row.key and o.overlaps(row)]
         return in_its_slot + [o for o in active if o not in in_its_slot and o.statement == row.statement]
 
     def _take_slot(self, row: Row, now: datetime) -> None:
@@ -319,7 +354,7 @@ class NaiveScope:
 
     def _bury(self, row: Row, but: str | None = None) -> None:
         """What it says, and what it said before it was edited."""
-        self.dead |= dict.fromkeys({row.value, *row.said_before} - {but}, True)
+        self.dead |= dict.fromkeys(row.values - {but}, True)
 
 
 DAY = timedelta(hours=24)

@@ -123,6 +123,9 @@ EVERY_ENTRY: dict[str, Entry] = {
     "a plain memory": memory(),
     "a memory of hard values": HARD_MEMORY,
     "a memory of empty values": memory(2, content=" ", tags=(), data=None, metadata={}),
+    "an item of hard values": memory(
+        2, content="", kind=Kind.ITEM, key="\x00 /%#\U0001f600", path=("a/b", "%2F", " ", "日本"), data=[""]
+    ),
     "a memory whose data is an empty list": memory(3, data=[]),
     "a memory whose data is an empty string": memory(4, data=""),
     "a memory whose data is zero": memory(5, data=0),

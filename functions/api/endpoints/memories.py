@@ -100,6 +100,7 @@ def _remember(asked: requests.ItemIn, now: datetime, idempotency: IdempotencyKey
             content=asked.content,
             kind=asked.kind,
             key=asked.key,
+            path=asked.path,
             tags=asked.tags,
             importance=asked.importance,
             data=asked.data,

@@ -39,6 +39,7 @@ def list_all(call: Call, service: ApiService) -> Reply:
         kind=asked.kind,
         tag=asked.tag,
         key=asked.key,
+        path=asked.path,
         trust=asked.trust,
         run_id=asked.run_id,
         filter=asked.filter,

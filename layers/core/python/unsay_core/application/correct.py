@@ -16,7 +16,6 @@ from unsay_core.application.settle import change
 from unsay_core.application.slots import leave_slot, take_slot
 from unsay_core.application.versions import require_version
 from unsay_core.domain.audit import Event, Happening
-from unsay_core.domain.errors import InvalidRequestError
 from unsay_core.domain.lifecycle import Act, after
 from unsay_core.domain.memory import Because, Fact, Memory, Reason, Source, Trust
 from unsay_core.domain.tombstone import Tombstone, TombstoneKind
@@ -75,8 +74,7 @@ def corrected_fact(old: Fact, command: Correct, now: datetime) -> Fact:
     """The new statement: what is not stated anew is taken over; what changed holds from now."""
     start = now if command.because is Because.CHANGED else old.valid_from
     fact = replace(old, content=command.content, **{"valid_from": start, **command.changes})
-    if fact.validity.is_empty:
-        raise InvalidRequestError.at("valid_to", "the corrected memory would be valid at no time")
+    fact.require_fit()
     return fact
 
 
@@ -116,8 +114,11 @@ def _replace(
 def bury_values(draft: Draft, old: Memory, reason: Reason, opened: OpenScope, *, but: str = "") -> None:
     """Tombstone what a memory says and said, in the name of the next audit entry; `but` this content.
 
-    Its former wordings too, or an edit would be a way to keep alive what is then taken back.
+    Its former wordings too, or an edit would be a way to keep alive what is then taken back. What an item
+    says is a record, and no belief to bury.
     """
+    if old.fact.is_item:
+        return
     spared = value_digest(opened.keys, but) if but else None
     said = [*old.earlier_values[-MOST_WORDINGS:], value_digest(opened.keys, old.fact.content)]
     digests = [digest for digest in dict.fromkeys(said) if digest != spared]

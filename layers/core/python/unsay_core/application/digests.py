@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from unsay_core.application.keys import content_commitment
-from unsay_core.domain.duplicate import statement
+from unsay_core.domain.duplicate import identity
 from unsay_core.domain.tombstone import NORMALISERS
 
 if TYPE_CHECKING:
@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 
 
 def duplicate_digest(keys: ScopeKeys, fact: Fact) -> str:
-    """Equal for facts that say exactly the same."""
-    return keys.duplicate_digest(statement(fact))
+    """Equal for beliefs that say exactly the same, and for items of one address."""
+    return keys.duplicate_digest(identity(fact))
 
 
 def value_digest(keys: ScopeKeys, content: str) -> str:

@@ -14,7 +14,7 @@ from unsay_core.application.settle import change
 from unsay_core.application.slots import leave_slot, rivals, take_slot
 from unsay_core.application.versions import require_version
 from unsay_core.domain.audit import Event, Happening
-from unsay_core.domain.duplicate import is_same, statement
+from unsay_core.domain.duplicate import identity, is_same, statement
 from unsay_core.domain.errors import InvalidRequestError
 from unsay_core.domain.lifecycle import Act, after
 from unsay_core.domain.trust import after_edit, require_may_replace
@@ -53,8 +53,9 @@ def _decide(command: Edit, draft: Draft, opened: OpenScope) -> Memory:
     require_version(old, command.version)
     status = after(old, Act.EDIT, draft.at)
     fact = replace(old.fact, **command.changes)
-    if fact.validity.is_empty:
-        raise InvalidRequestError.at("valid_to", "the memory would be valid at no time")
+    fact.require_fit()
+    if (old.fact.is_item or fact.is_item) and identity(fact) != identity(old.fact):
+        raise InvalidRequestError.at("", "an item stays one and keeps its key; write another instead")
     if is_same(fact, old.fact):
         return old
     refuse_forbidden(draft, opened, fact)
@@ -79,6 +80,8 @@ def _is_restated(old: Fact, new: Fact) -> bool:
 
 def _earlier_values(old: Memory, fact: Fact, opened: OpenScope) -> tuple[str, ...]:
     """The digests of all it said before, so that forgetting it can bury them too."""
+    if fact.is_item:
+        return ()  # a record's value is never buried
     said = value_digest(opened.keys, old.fact.content)
     if said == value_digest(opened.keys, fact.content):
         return old.earlier_values

@@ -201,7 +201,7 @@ def _graves(
     """The tombstones of a batch: every id and, unless only ids are buried, every value it ever had."""
     names = {(TombstoneKind.ID, memory.id) for memory in memories}
     if command.bury is TombstoneKind.VALUE:
-        values = {value_digest(opened.keys, memory.fact.content) for memory in memories}
+        values = {value_digest(opened.keys, m.fact.content) for m in memories if not m.fact.is_item}
         values |= {value for piece in batch for value in piece.values}
         names |= {(TombstoneKind.VALUE, value) for value in values}
     return [

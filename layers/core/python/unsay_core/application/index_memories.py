@@ -47,7 +47,12 @@ class Job:
 
     @property
     def wants_presence(self) -> bool:
-        """True if the knowledge base should hold the memory."""
+        """True if the knowledge base should hold the memory; of no words there is nothing to index."""
+        return self.memory is not None and self.is_kept and bool(self.memory.fact.content)
+
+    @property
+    def is_kept(self) -> bool:
+        """True if the owner's document stays: it was not taken back."""
         return self.memory is not None and self.memory.status in INDEXABLE
 
     @property
@@ -171,7 +176,7 @@ def _finish(job: Job, scope: IndexScope, clock: Clock) -> bool:
     """Tell the ledger; False if it has moved on and has to be looked at again."""
     if job.pending is None:
         return True
-    if not job.wants_presence and scope.documents.exists(job.task.memory_id):
+    if not job.is_kept and scope.documents.exists(job.task.memory_id):
         scope.documents.delete(job.task.memory_id)
         return False
     try:
@@ -183,7 +188,7 @@ def _finish(job: Job, scope: IndexScope, clock: Clock) -> bool:
 
 def _conclusion(job: Job, pending: Pending, scope: IndexScope, clock: Clock) -> Change:
     settled = Delete(pending_ref(pending.memory_id), Holds("seq", pending.seq))
-    if job.memory is not None and job.wants_presence:
+    if job.memory is not None and job.is_kept:
         indexed = replace(job.memory, index_state=IndexState.INDEXED, indexed_at=clock.now())
         return settled, Put(indexed, Holds("version", job.memory.version))
     return settled, *_proof(pending, scope, clock)

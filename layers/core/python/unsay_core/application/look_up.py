@@ -8,11 +8,19 @@ from datetime import datetime
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from unsay_core.application.ledger import Area, audit_ref, id_tombstone_ref, memory_ref, version_ref
+from unsay_core.application.digests import duplicate_digest
+from unsay_core.application.ledger import (
+    Area,
+    audit_ref,
+    duplicate_ref,
+    id_tombstone_ref,
+    memory_ref,
+    version_ref,
+)
 from unsay_core.application.pages import Page, page_of
 from unsay_core.domain.errors import NotFoundError
-from unsay_core.domain.filters import Filter, holds, narrowing
-from unsay_core.domain.memory import Kind, Memory, Status, Trust
+from unsay_core.domain.filters import All, Filter, among, holds, narrowing
+from unsay_core.domain.memory import Fact, Kind, Memory, Status, Trust
 
 if TYPE_CHECKING:
     from unsay_core.application.draft import Draft
@@ -34,11 +42,19 @@ class ListMemories:
     kind: Kind | None = None
     tag: str | None = None
     key: str | None = None
+    path: tuple[str, ...] | None = None
     trust: Trust | None = None
     run_id: str | None = None
     filter: Filter | None = None
     valid_at: datetime | None = None
     known_at: datetime | None = None
+
+    @property
+    def names_one_item(self) -> bool:
+        """True if only the item that is at an address now can match."""
+        asked_when = self.valid_at is not None or self.known_at is not None
+        named = self.kind is Kind.ITEM and None not in (self.key, self.path)
+        return named and self.status is Status.ACTIVE and not asked_when
 
     def matches(self, memory: Memory, now: datetime) -> bool:
         """True if a memory, as it was known at the time asked for, is one of those wanted."""
@@ -60,7 +76,9 @@ class ListMemories:
 
     @cached_property
     def _narrowing(self) -> Filter:
-        return narrowing({"kind": self.kind, "key": self.key, "tags": self.tag}, self.filter)
+        path = None if self.path is None else list(self.path)
+        kind = among([self.kind] if self.kind else [])
+        return All((kind, narrowing({"key": self.key, "path": path, "tags": self.tag}, self.filter)))
 
     def _is_trusted(self, memory: Memory) -> bool:
         """What is disputed is withheld, unless it is asked for."""
@@ -91,6 +109,8 @@ def found(draft: Draft, memory_id: str) -> Memory:
 def list_memories(query: ListMemories, opened: OpenScope, world: World) -> Page[Memory]:
     """A page in order of time; it may be short before the end when matches are rare."""
     now = world.clock.now()
+    if query.names_one_item:
+        return _item(query, opened, now)
     page: Page[Memory] = page_of(
         opened.ledger,
         Area.MEMORY,
@@ -103,6 +123,15 @@ def list_memories(query: ListMemories, opened: OpenScope, world: World) -> Page[
         return page
     known = as_known(page.entries, query.known_at, opened).values()
     return Page(tuple(memory for memory in known if query.matches(memory, now)), page.next_after)
+
+
+def _item(query: ListMemories, opened: OpenScope, now: datetime) -> Page[Memory]:
+    """The item at an address, by two reads instead of a walk through all there are."""
+    address = Fact("", Kind.ITEM, query.key, query.path or ())
+    place = duplicate_ref(duplicate_digest(opened.keys, address))
+    known = opened.ledger.read([place]).get(place)
+    found = opened.ledger.read([memory_ref(known.memory_id)]).memories() if known else []
+    return Page(tuple(memory for memory in found if query.matches(memory, now)), None)
 
 
 def as_known(memories: Sequence[Memory], known_at: datetime, opened: OpenScope) -> dict[str, Memory]:

@@ -26,8 +26,11 @@ if TYPE_CHECKING:
 
 
 def tombstone_refs(opened: OpenScope, content: str) -> list[Ref[Tombstone]]:
-    """Where a value's tombstone would lie, one place for each normaliser that ever buried a value."""
-    return [value_tombstone_ref(digest) for digest in value_digests(opened.keys, content)]
+    """Where a value's tombstone would lie, one place for each normaliser that ever buried a value.
+
+    No content, which an item may have, is no value.
+    """
+    return [value_tombstone_ref(digest) for digest in value_digests(opened.keys, content) if content]
 
 
 def standing_tombstones(draft: Draft, opened: OpenScope, content: str) -> list[Tombstone]:
@@ -47,7 +50,8 @@ def refuse_forbidden(draft: Draft, opened: OpenScope, fact: Fact, *said: str | N
 
     The refusal is on the draft by then: whoever catches the error commits it.
     """
-    refuse_secrets(draft, fact.content, *fact.tags, fact.key, *said, others=[fact.data, fact.metadata])
+    texts = (fact.content, *fact.tags, fact.key, *fact.path, *said)
+    refuse_secrets(draft, *texts, others=[fact.data, fact.metadata])
     refuse_tombstoned(draft, standing_tombstones(draft, opened, fact.content))
 
 

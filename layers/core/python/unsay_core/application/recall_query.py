@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from unsay_core.domain.filters import EVERYTHING, All, Comparison, Op, holds
-from unsay_core.domain.memory import Status, Trust
+from unsay_core.domain.filters import All, Comparison, Op, among, holds
+from unsay_core.domain.memory import BELIEFS, Status, Trust
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -35,9 +35,8 @@ class Recall:
     @cached_property
     def narrowing(self) -> All:
         """The filter, and what kinds and tags say in the same terms."""
-        kinds = [Comparison(Op.IN, "kind", list(self.kinds))] if self.kinds else []
         tags = [Comparison(Op.EQ, "tags", tag) for tag in self.tags]
-        return All((*kinds, *tags, *([self.filter] if self.filter else [])))
+        return All((among(self.kinds), *tags, *([self.filter] if self.filter else [])))
 
     def admits(self, memory: Memory, now: datetime) -> bool:
         """True if a memory may be shown at all, however well it fits."""
@@ -53,7 +52,7 @@ class Recall:
     @property
     def narrows(self) -> bool:
         """True if not all that is believed is wanted."""
-        return self.min_trust is not None or self.narrowing != EVERYTHING
+        return self.min_trust is not None or bool(self.kinds or self.tags or self.filter)
 
     @property
     def says_something(self) -> bool:
@@ -64,6 +63,10 @@ class Recall:
     def asks_when(self) -> bool:
         """True if it asks for another time than now: then what was superseded may answer."""
         return self.valid_at is not None or self.known_at is not None
+
+    def wants(self, kind: Kind) -> bool:
+        """True for the kinds asked for; items are in no answer that does not ask for them."""
+        return kind in (self.kinds or BELIEFS)
 
     def _is_wanted(self, memory: Memory) -> bool:
         trusted = self.min_trust is None or memory.trust.rank >= self.min_trust.rank

@@ -66,7 +66,8 @@ def _pending(asked: Asked) -> Proposal:
     page = asked.opened.ledger.page(Area.PENDING, limit=BACKLOG, newest_first=True)
     owed = [entry for entry in page if isinstance(entry, Pending)]
     sought = query_words(asked.query.query)
-    texts = {p.memory_id: words(p.fact.content) for p in owed if p.fact and p.work is Work.PUT}
+    due = [p for p in owed if p.fact and p.work is Work.PUT and asked.query.wants(p.fact.kind)]
+    texts = {p.memory_id: words(p.fact.content) for p in due if p.fact}
     vocabulary = Vocabulary(texts.values())
     best = sorted(texts, key=lambda i: (vocabulary.coverage(sought, texts[i]), i), reverse=True)
     is_cut = len(owed) == BACKLOG

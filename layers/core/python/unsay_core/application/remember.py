@@ -16,7 +16,8 @@ from unsay_core.application.settle import change, settle
 from unsay_core.application.slots import overlapping, rivals, take_slot
 from unsay_core.domain.audit import Event, Happening
 from unsay_core.domain.errors import InvalidRequestError, UnavailableError, UnsayError
-from unsay_core.domain.memory import Fact, Memory, Review, Source, Status, Trust
+from unsay_core.domain.lifecycle import Act, after
+from unsay_core.domain.memory import Fact, Memory, Review, Source, Status, Trust, closed
 from unsay_core.domain.trust import after_corroboration, may_replace
 
 if TYPE_CHECKING:
@@ -27,6 +28,7 @@ ITEMS_EACH = 10  # of a transaction, for one memory; beyond that a new one is be
 ITEMS_REPLACED = 5  # and for each that it replaces
 ITEMS_MOST = 100
 MOST_DERIVATIVES = 200  # memories built on one
+MOST_SOURCES = 100  # of one item, in all its versions
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +46,7 @@ class Remember:
 
 
 def remember(command: Remember, opened: OpenScope, world: World) -> Written:
-    """Store a fact; a duplicate of an active memory answers with that one.
+    """Store a fact; a duplicate of an active memory answers with that one, an item replaces what was there.
 
     Raises `TombstonedError`, `SecretRefusedError`, `IdempotencyMismatchError`, `BusyError`.
     """
@@ -99,7 +101,7 @@ def _refs(command: Remember, opened: OpenScope) -> list[Ref[Any]]:
     refs: list[Ref[Any]] = [duplicate_ref(duplicate_digest(opened.keys, fact))]
     refs += tombstone_refs(opened, fact.content)
     refs += [command.idempotency.ref] if command.idempotency else []
-    refs += [slot_ref(fact.key)] if fact.key else []
+    refs += [slot_ref(fact.slot)] if fact.slot else []
     refs += map(memory_ref, command.derived_from)
     return refs
 
@@ -109,7 +111,10 @@ def _decide(command: Remember, draft: Draft, opened: OpenScope, world: World) ->
         return earlier
     _require_sources(command, draft)
     refuse_forbidden(draft, opened, command.fact, command.quote, command.run_id)
-    if twin := draft.twin(command.fact):
+    twin = draft.twin(command.fact)
+    if twin and twin.fact.is_item:
+        written = Written(_write_over(twin, command, draft, opened), created=False)
+    elif twin:
         twin = _corroborate(twin, command.trust, _source(command, opened), draft)
         written = Written(twin, created=False, deduplicated=True)
     else:
@@ -127,7 +132,8 @@ def _require_sources(command: Remember, draft: Draft) -> None:
 def _build_on(sources: tuple[str, ...], memory: Memory, draft: Draft) -> None:
     """Let each source know what was built on it, so that forgetting one finds it without a search."""
     for source in filter(None, (draft.get(memory_ref(source_id)) for source_id in sources)):
-        draft.put(replace(source, derivatives=(*source.derivatives, memory.id)))
+        if memory.id not in source.derivatives:
+            draft.put(replace(source, derivatives=(*source.derivatives, memory.id)))
 
 
 def _source(command: Remember, opened: OpenScope) -> Source:
@@ -147,6 +153,30 @@ def _corroborate(twin: Memory, trust: Trust, source: Source, draft: Draft) -> Me
         return twin
     new = draft.change(twin, twin.next_version(draft.at, twin.status, trust=trust, corroborations=sources))
     draft.record(Happening(Event.CORROBORATED, new.id, new.version, commitment(new), channel=source.channel))
+    return new
+
+
+def _write_over(old: Memory, command: Remember, draft: Draft, opened: OpenScope) -> Memory:
+    """The next version of an item: all of it is stated anew, and whoever doubted the old one has an answer.
+
+    What any version was derived from stays its source: its words are still in the versions that are kept.
+    """
+    status = after(old, Act.EDIT, draft.at)
+    sources = tuple(dict.fromkeys((*old.derived_from, *command.derived_from)))
+    if len(sources) > MOST_SOURCES:
+        raise InvalidRequestError.at("derived_from", f"an item has at most {MOST_SOURCES} sources in all")
+    _build_on(command.derived_from, old, draft)
+    new = old.next_version(
+        draft.at,
+        status,
+        fact=command.fact,
+        source=_source(command, opened),
+        trust=command.trust,
+        derived_from=sources,
+        review=closed(old.review, "replaced"),
+    )
+    new = draft.change(old, new)
+    draft.record(_happening(Event.REPLACED, new))
     return new
 
 

@@ -62,7 +62,8 @@ def replayed(key: IdempotencyKey | None, draft: Draft) -> Written | None:
     if outcome.request_digest != key.request_digest:
         raise IdempotencyMismatchError("this Idempotency-Key was used with another body")
     memory, created = _as_made(outcome, draft), outcome.status == 201
-    return Written(memory, created=created, deduplicated=not created, replayed=True)
+    deduplicated = not (created or memory.fact.is_item)
+    return Written(memory, created=created, deduplicated=deduplicated, replayed=True)
 
 
 def _as_made(outcome: Outcome, draft: Draft) -> Memory:

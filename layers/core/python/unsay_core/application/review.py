@@ -14,12 +14,13 @@ from unsay_core.application.pages import Page, page_of
 from unsay_core.application.policy import refuse_tombstoned, standing_tombstones
 from unsay_core.application.ports import SearchError
 from unsay_core.application.replay import IdempotencyKey, Written
-from unsay_core.application.slots import leave_slot, take_slot
+from unsay_core.application.slots import leave_slot, rivals, take_slot
 from unsay_core.application.versions import change_one
 from unsay_core.domain.audit import Event, Happening
 from unsay_core.domain.errors import InvalidRequestError
 from unsay_core.domain.lifecycle import Act, after
 from unsay_core.domain.memory import Memory, Reason, Review, Status, Trust
+from unsay_core.domain.trust import require_may_replace
 
 if TYPE_CHECKING:
     from unsay_core.application.draft import Draft
@@ -73,6 +74,7 @@ def _approve(command: Decide, opened: OpenScope, old: Memory, draft: Draft) -> M
         draft.at, status, trust=Trust.VERIFIED, review=_decided(command, old, draft, opened)
     )
     if old.status is not Status.ACTIVE:
+        require_may_replace(changed, rivals(draft, changed))
         changed = take_slot(draft, changed)
     new = draft.change(old, changed)
     draft.record(_happening(Event.APPROVED, command, new, opened, tombstone=lifted))

@@ -22,7 +22,7 @@ def overlapping(draft: Draft, fact: Fact) -> list[Ref[Memory]]:
     """What has the key of a fact for some of its time."""
     return [
         memory_ref(occupant.memory_id)
-        for occupant in _occupants(draft, fact.key)
+        for occupant in _occupants(draft, fact.slot)
         if occupant.validity.overlaps(fact.validity)
     ]
 
@@ -50,7 +50,7 @@ def take_slot(draft: Draft, memory: Memory) -> Memory:
     gone = {memory.id, *(rival.id for rival in replaced)}
     stay = tuple(
         o
-        for o in _occupants(draft, memory.fact.key)
+        for o in _occupants(draft, memory.fact.slot)
         if o.memory_id not in gone and not o.validity.overlaps(memory.fact.validity)  # it has expired
     )
     if len(replaced) > MOST_REPLACED or len(stay) >= MOST_OCCUPANTS:
@@ -59,16 +59,16 @@ def take_slot(draft: Draft, memory: Memory) -> Memory:
     memory = replace(memory, supersedes=(*memory.supersedes, *new))
     for rival in replaced:
         draft.supersede(rival, by=memory, because=Because.CHANGED)
-    if memory.fact.key is not None:
-        _write(draft, memory.fact.key, (*stay, Occupant(memory.id, memory.fact.validity)))
+    if memory.fact.slot is not None:
+        _write(draft, memory.fact.slot, (*stay, Occupant(memory.id, memory.fact.validity)))
     return memory
 
 
 def leave_slot(draft: Draft, memory: Memory) -> None:
     """Take a memory out of the slot of its key."""
-    if memory.fact.key is not None:
-        stay = tuple(o for o in _occupants(draft, memory.fact.key) if o.memory_id != memory.id)
-        _write(draft, memory.fact.key, stay)
+    if memory.fact.slot is not None:
+        stay = tuple(o for o in _occupants(draft, memory.fact.slot) if o.memory_id != memory.id)
+        _write(draft, memory.fact.slot, stay)
 
 
 def _occupants(draft: Draft, key: str | None) -> tuple[Occupant, ...]:

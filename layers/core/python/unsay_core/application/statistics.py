@@ -8,6 +8,7 @@ from datetime import datetime
 from itertools import islice
 from typing import TYPE_CHECKING
 
+from unsay_core.application.index_memories import INDEXABLE
 from unsay_core.application.ledger import Area, ref_of
 from unsay_core.domain.memory import Memory
 
@@ -38,7 +39,8 @@ def statistics(opened: OpenScope, world: World) -> Statistics:
     now = world.clock.now()
     memories = list(islice(_memories(opened.ledger), MOST + 1))
     counted = memories[:MOST]
-    waiting = [memory.updated_at for memory in counted if memory.indexed_at is None]
+    indexable = [memory for memory in counted if memory.status in INDEXABLE]
+    waiting = [memory.updated_at for memory in indexable if memory.indexed_at is None]
     return Statistics(
         kinds=Counter(memory.fact.kind.value for memory in counted),
         statuses=Counter(memory.status_at(now).value for memory in counted),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -13,7 +13,7 @@ from unsay_core.application.slots import leave_slot
 from unsay_core.application.versions import change_one
 from unsay_core.domain.audit import Event, Happening
 from unsay_core.domain.lifecycle import Act, after
-from unsay_core.domain.memory import Memory, Reason, Review, Status, Trust
+from unsay_core.domain.memory import Memory, Reason, Review, Status, Trust, closed
 
 if TYPE_CHECKING:
     from unsay_core.application.draft import Draft
@@ -55,7 +55,8 @@ def _retract(command: TakeBack, opened: OpenScope, old: Memory, draft: Draft) ->
     status = after(old, Act.RETRACT, draft.at)
     if old.status is Status.ACTIVE:
         leave_slot(draft, old)
-    new = draft.change(old, old.next_version(draft.at, status, note=command.note, review=_closed(old)))
+    review = closed(old.review, "retracted")
+    new = draft.change(old, old.next_version(draft.at, status, note=command.note, review=review))
     bury_values(draft, old, command.reason, opened)
     draft.record(command.happening(Event.RETRACTED, new, opened))
     return new
@@ -71,8 +72,3 @@ def _dispute(command: TakeBack, opened: OpenScope, old: Memory, draft: Draft) ->
     draft.put(Reviewable(new.id, Waiting.DISPUTED, draft.at))
     draft.record(command.happening(Event.DISPUTED, new, opened))
     return new
-
-
-def _closed(old: Memory) -> Review | None:
-    """A question that taking back has answered."""
-    return replace(old.review, decision="retracted") if old.review and not old.review.decision else old.review

@@ -32,7 +32,7 @@ def memory_answer(memory: Memory, scope: str, now: datetime) -> dict[str, Any]:
         "kind": fact.kind.value,
         "content": fact.content,
         "key": fact.key,
-        "path": [],
+        "path": list(fact.path),
         "tags": list(fact.tags),
         "importance": fact.importance,
         "data": fact.data,

@@ -12,7 +12,7 @@ from typing import Annotated, Any
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, WithJsonSchema
 
 from unsay_core.contracts import exact_json
-from unsay_core.domain.characters import BRAILLE_BLANK, DEFAULT_IGNORABLE
+from unsay_core.domain import labels
 from unsay_core.domain.errors import (
     InvalidLimitError,
     InvalidRequestError,
@@ -20,12 +20,16 @@ from unsay_core.domain.errors import (
     ReservedKeyError,
     TooLargeError,
 )
+from unsay_core.domain.memory import is_blank
 from unsay_core.domain.scope import Scope
 
 CONTENT_BYTES = 16_384
 DATA_BYTES = 32 * 1024
 METADATA_BYTES = 4 * 1024
 BODY_BYTES = 256 * 1024
+KEY_BYTES = 512
+PATH_LABELS = 32
+PATH_BYTES = 2 * 1024
 DEPTH = 32
 
 _RFC3339 = re.compile(r"\d{4}-\d{2}-\d{2}[Tt]\d{2}:\d{2}:\d{2}(\.\d{1,9})?([Zz]|[+-]\d{2}:\d{2})", re.ASCII)
@@ -66,24 +70,56 @@ def parse_query_limit(value: object, most: int) -> int:
     return parse_limit(int(str(value)) if digits else None, most)
 
 
-def is_blank(text: str) -> bool:
-    """True if a text shows nothing: white space and invisible characters at most."""
-    return all(c.isspace() or c in DEFAULT_IGNORABLE or c == BRAILLE_BLANK for c in text)
-
-
-def parse_content(value: object) -> str:
-    """A memory's words, in NFC; raises `TooLargeError` over the limit."""
+def parse_text(value: object) -> str:
+    """A memory's words or an item's, in NFC, and maybe none; raises `TooLargeError` over the limit."""
     if not isinstance(value, str):
         raise ValueError("content is a string")
     # Before NFC, which takes quadratic time over runs of combining marks and leaves a third at the least.
     if len(value.encode()) > 3 * CONTENT_BYTES:
         raise TooLargeError(f"content is longer than {CONTENT_BYTES} bytes")
     text = unicodedata.normalize("NFC", value)
-    if is_blank(text):
-        raise ValueError("content is empty")
     if len(text.encode()) > CONTENT_BYTES:
         raise TooLargeError(f"content is longer than {CONTENT_BYTES} bytes")
     return text
+
+
+def parse_content(value: object) -> str:
+    """A memory's words, in NFC; raises `TooLargeError` over the limit."""
+    text = parse_text(value)
+    if is_blank(text):
+        raise ValueError("content is empty")
+    return text
+
+
+def parse_key(value: object) -> str:
+    """A key, in NFC; that of a belief has a stricter form, which only its kind tells."""
+    return _label(value, "a key")
+
+
+def parse_path(value: object) -> tuple[str, ...]:
+    """Labels, in NFC: any text, as long as a query string can name them all."""
+    if not isinstance(value, list) or len(value) > PATH_LABELS:
+        raise ValueError(f"path is a list of at most {PATH_LABELS} labels")
+    path = tuple(_label(label, "a label") for label in value)
+    if sum(len(label.encode()) for label in path) > PATH_BYTES:
+        raise ValueError(f"the labels of a path have at most {PATH_BYTES} bytes together")
+    return path
+
+
+def parse_path_text(value: object) -> tuple[str, ...]:
+    """A path as a query string names it: labels joined by `/`, as the segments of a scope; or none."""
+    if not isinstance(value, str):
+        raise ValueError("a path is text here")
+    return parse_path(labels.parted(value) if value else [])
+
+
+def _label(value: object, what: str) -> str:
+    if not isinstance(value, str) or len(value.encode()) > 3 * KEY_BYTES:  # before NFC, as with content
+        raise ValueError(f"{what} is text of 1 to {KEY_BYTES} bytes")
+    label = unicodedata.normalize("NFC", value)
+    if not 1 <= len(label.encode()) <= KEY_BYTES:
+        raise ValueError(f"{what} is text of 1 to {KEY_BYTES} bytes")
+    return label
 
 
 def parse_data(value: object) -> object:
@@ -164,6 +200,27 @@ ScopeField = Annotated[
 Instant = Annotated[datetime, BeforeValidator(parse_instant), _schema(type="string", format="date-time")]
 Content = Annotated[
     str, BeforeValidator(parse_content), _schema(type="string", minLength=1, maxLength=CONTENT_BYTES)
+]
+Text = Annotated[str, BeforeValidator(parse_text), _schema(type="string", maxLength=CONTENT_BYTES)]
+Key = Annotated[str, BeforeValidator(parse_key), _schema(type="string", minLength=1, maxLength=KEY_BYTES)]
+Path = Annotated[
+    tuple[str, ...],
+    BeforeValidator(parse_path),
+    _schema(
+        type="array",
+        items={"type": "string", "minLength": 1, "maxLength": KEY_BYTES},
+        maxItems=PATH_LABELS,
+    ),
+]
+PathText = Annotated[
+    tuple[str, ...],
+    BeforeValidator(parse_path_text),
+    _schema(
+        type="string",
+        maxLength=3 * PATH_BYTES,
+        description="Labels joined by `/`; inside one, `/` is `%2F` and `%` is `%25`. Empty for no labels.",
+        examples=["users/alice", "files/a%2Fb.txt", ""],
+    ),
 ]
 Data = Annotated[Any, AfterValidator(parse_data), _schema(description="any JSON of at most 32 KiB")]
 Metadata = Annotated[

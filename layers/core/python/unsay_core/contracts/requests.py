@@ -12,22 +12,36 @@ from unsay_core.contracts.base import (
     Content,
     Data,
     Instant,
+    Key,
     MemoryId,
     Metadata,
     Note,
+    Path,
+    PathText,
     RunId,
     ScopeField,
     Share,
     SlotKey,
     Tag,
     Tags,
+    Text,
     Wire,
     page_size,
     parse_query_limit,
     refuse,
 )
 from unsay_core.contracts.filter import FilterField, FilterText
-from unsay_core.domain.memory import Because, Kind, Reason, Status, Trust
+from unsay_core.domain.memory import (
+    BELIEFS,
+    SLOT_KEY_FORM,
+    Because,
+    Fact,
+    Kind,
+    Reason,
+    Status,
+    Trust,
+    is_slot_key,
+)
 from unsay_core.domain.scope import Action, Grant, PrincipalKind
 
 MAX_SEQ = 2**53 - 1
@@ -49,6 +63,7 @@ def _member(enum: Any) -> Any:
 
 
 KindField = Annotated[Kind, _member(Kind)]
+BeliefField = Annotated[Literal[Kind.SEMANTIC, Kind.EPISODIC, Kind.PROCEDURAL], _member(BELIEFS)]
 StatusField = Annotated[Status, _member(Status)]
 TrustField = Annotated[Trust, _member(Trust)]
 ReasonField = Annotated[Reason, _member(Reason)]
@@ -69,9 +84,6 @@ class SourceIn(Wire):
 class FactIn(Wire):
     """The parts of a fact that remember and correct share."""
 
-    content: Content
-    kind: KindField = Kind.SEMANTIC
-    key: SlotKey | None = None
     tags: Tags = ()
     importance: Share = Decimal("0.5")
     data: Data = None
@@ -95,10 +107,19 @@ class FactIn(Wire):
 
 
 class ItemIn(FactIn):
-    """One fact of `POST /v1/memories/batch`."""
+    """One fact of `POST /v1/memories/batch`: a belief, or an item, which may have no content at all."""
 
+    content: Text = ""
+    kind: KindField = Kind.SEMANTIC
+    key: Key | None = None
+    path: Path = ()
     derived_from: Annotated[list[MemoryId], Field(max_length=20)] = Field(default_factory=list)
     source: SourceIn = Field(default_factory=SourceIn)
+
+    @model_validator(mode="after")
+    def _fits(self) -> ItemIn:
+        Fact(self.content, self.kind, self.key, self.path).require_fit()
+        return self
 
 
 class RememberIn(ItemIn):
@@ -121,9 +142,9 @@ class BatchIn(Wire):
 class EditIn(Wire):
     """`PATCH /v1/memories/{id}`: what is absent stays, null clears."""
 
-    content: Content | None = None
+    content: Text | None = None
     kind: KindField | None = None
-    key: SlotKey | None = None
+    key: Key | None = None
     tags: Tags | None = None
     importance: Share | None = None
     data: Data = None
@@ -171,6 +192,9 @@ class DecisionIn(Wire):
 class CorrectIn(FactIn):
     """`POST /v1/memories/{id}/correct`; a field that is absent is taken over from the old memory."""
 
+    content: Content
+    kind: BeliefField = Kind.SEMANTIC
+    key: SlotKey | None = None
     because: BecauseField
     quote: Annotated[str, Field(min_length=1, max_length=2_000)] | None = None
     note: Note | None = None
@@ -260,12 +284,23 @@ class ListQuery(PageQuery):
     status: StatusField = Status.ACTIVE
     kind: KindField | None = None
     tag: Tag | None = None
-    key: SlotKey | None = None
+    key: Key | None = None
+    path: PathText | None = None
     trust: TrustField | None = None
     run_id: RunId | None = None
     filter: FilterText | None = None
     valid_at: Instant | None = None
     known_at: Instant | None = None
+
+    @model_validator(mode="after")
+    def _fits(self) -> ListQuery:
+        if self.kind is Kind.ITEM:
+            return self
+        if self.path is not None:
+            raise refuse("path", "only items have paths: ask for kind=item")
+        if self.key is not None and not is_slot_key(self.key):
+            raise refuse("key", f"{SLOT_KEY_FORM}; for that of an item ask for kind=item")
+        return self
 
 
 class VerifyQuery(ScopeQuery):

@@ -25,6 +25,7 @@ class Event(StrEnum):
     INFERRED = "memory.inferred"
     CORROBORATED = "memory.corroborated"
     EDITED = "memory.edited"
+    REPLACED = "memory.replaced"
     CORRECTED = "memory.corrected"
     RETRACTED = "memory.retracted"
     DISPUTED = "memory.disputed"

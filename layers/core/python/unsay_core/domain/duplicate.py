@@ -10,6 +10,13 @@ if TYPE_CHECKING:
     from unsay_core.domain.memory import Fact
 
 
+def identity(fact: Fact) -> bytes:
+    """What a fact is known by: its statement, or the address of an item, whatever lies there."""
+    if fact.is_item:
+        return _bytes([fact.kind.value, fact.path, fact.key])
+    return statement(fact)
+
+
 def statement(fact: Fact) -> bytes:
     """What makes a fact the same as another: kind, key, data, start of validity and folded words.
 
@@ -17,14 +24,16 @@ def statement(fact: Fact) -> bytes:
     """
     started = fact.valid_from.isoformat() if fact.valid_from else None
     words = " ".join(unicodedata.normalize("NFC", fact.content).split())
-    return repr(_typed([fact.kind.value, fact.key, fact.data, started, words])).encode(
-        "utf-8", "surrogatepass"
-    )
+    return _bytes([fact.kind.value, fact.key, fact.data, started, words])
 
 
 def is_same(one: Fact, other: Fact) -> bool:
     """True if nothing differs, not even the kind of a number: to Python, `1`, `1.0` and `True` are equal."""
     return one == other and _typed([one.data, one.metadata]) == _typed([other.data, other.metadata])
+
+
+def _bytes(parts: list[Any]) -> bytes:
+    return repr(_typed(parts)).encode("utf-8", "surrogatepass")
 
 
 def _typed(value: Any) -> tuple[object, ...]:

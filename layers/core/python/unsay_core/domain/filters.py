@@ -11,15 +11,17 @@ from __future__ import annotations
 
 import operator
 import unicodedata
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from decimal import Decimal
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any, TypeAlias
 
+from unsay_core.domain.memory import BELIEFS
+
 if TYPE_CHECKING:
-    from unsay_core.domain.memory import Memory
+    from unsay_core.domain.memory import Kind, Memory
 
 
 class Op(StrEnum):
@@ -46,7 +48,7 @@ ABSENT = _Absent()
 PLAIN: Mapping[str, Callable[[Memory], Any]] = {
     "kind": lambda memory: memory.fact.kind.value,
     "key": lambda memory: ABSENT if memory.fact.key is None else memory.fact.key,
-    "path": lambda memory: list(getattr(memory.fact, "path", ())),
+    "path": lambda memory: list(memory.fact.path),
     "tags": lambda memory: list(memory.fact.tags),
     "importance": lambda memory: memory.fact.importance,
     "valid_from": lambda memory: memory.fact.valid_from or ABSENT,
@@ -111,6 +113,11 @@ EVERYTHING = All(())
 def holds(wanted: Filter, memory: Memory) -> bool:
     """True if a memory is known to be one of those wanted."""
     return wanted.verdict(memory) is True
+
+
+def among(kinds: Sequence[Kind]) -> Comparison:
+    """One of these kinds; of none named, a belief: items are in no answer that does not ask for them."""
+    return Comparison(Op.IN, "kind", list(kinds or BELIEFS))
 
 
 def narrowing(equal: Mapping[str, Any], wanted: Filter | None = None) -> All:

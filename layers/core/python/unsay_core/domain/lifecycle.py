@@ -46,6 +46,8 @@ def may(memory: Memory, act: Act, at: datetime) -> bool:
     status = memory.status_at(at)
     if (status, memory.trust, act) == (Status.ACTIVE, Trust.VERIFIED, Act.APPROVE):
         return False  # a person has approved these very words: nothing is left to decide
+    if act is Act.SUPERSEDE and memory.fact.is_item:
+        return False  # an item is written over: it has no successors
     return (status, act) in TRANSITIONS
 
 

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from decimal import Decimal
 from enum import StrEnum
 from typing import Any
 
+from unsay_core.domain.characters import BRAILLE_BLANK, DEFAULT_IGNORABLE
+from unsay_core.domain.errors import InvalidRequestError
 from unsay_core.domain.timeline import Interval
 
 SCHEMA = 1
+SLOT_KEY_FORM = "the key of a belief is 1 to 64 of a-z 0-9 _ . -"
+_SLOT_KEY = re.compile(r"[a-z0-9_.-]{1,64}", re.ASCII)
 MOST_CORROBORATIONS = 20  # sources kept beside the first, the latest ones
 
 
@@ -20,6 +25,10 @@ class Kind(StrEnum):
     SEMANTIC = "semantic"
     EPISODIC = "episodic"
     PROCEDURAL = "procedural"
+    ITEM = "item"  # a keyed record, not a belief
+
+
+BELIEFS = tuple(kind for kind in Kind if kind is not Kind.ITEM)
 
 
 class Status(StrEnum):
@@ -99,13 +108,28 @@ class Source:
         return replace(self, message_seqs=tuple(sorted({*self.message_seqs, *other.message_seqs})))
 
 
+def is_slot_key(key: str) -> bool:
+    """True if a belief may have this key."""
+    return _SLOT_KEY.fullmatch(key) is not None
+
+
+def is_blank(text: str) -> bool:
+    """True if a text shows nothing: white space and invisible characters at most."""
+    return all(c.isspace() or c in DEFAULT_IGNORABLE or c == BRAILLE_BLANK for c in text)
+
+
 @dataclass(frozen=True, slots=True)
 class Fact:
-    """What a caller states: the part of a memory that a correction may replace."""
+    """What a caller states: the part of a memory that a correction may replace.
+
+    The key of a belief names its slot. That of an item is its address, together with `path`: labels that
+    nothing reads anything into.
+    """
 
     content: str
     kind: Kind = Kind.SEMANTIC
     key: str | None = None
+    path: tuple[str, ...] = ()
     tags: tuple[str, ...] = ()
     importance: Decimal = Decimal("0.5")
     data: Any = None
@@ -119,6 +143,31 @@ class Fact:
         """When the fact is true in the world."""
         return Interval(self.valid_from, self.valid_to)
 
+    @property
+    def is_item(self) -> bool:
+        """True for a keyed record: it is written over, and nothing that is done to beliefs is done to it."""
+        return self.kind is Kind.ITEM
+
+    @property
+    def slot(self) -> str | None:
+        """The slot it takes among the beliefs, if any."""
+        return None if self.is_item else self.key
+
+    def require_fit(self) -> None:
+        """Raise `InvalidRequestError` unless its parts fit each other and its kind."""
+        if self.validity.is_empty:
+            raise InvalidRequestError.at("valid_to", "valid_from is not before valid_to")
+        if self.is_item:
+            if self.key is None:
+                raise InvalidRequestError.at("key", "an item has a key")
+            return
+        if self.path:
+            raise InvalidRequestError.at("path", "only an item has a path")
+        if self.key is not None and not is_slot_key(self.key):
+            raise InvalidRequestError.at("key", SLOT_KEY_FORM)
+        if is_blank(self.content):
+            raise InvalidRequestError.at("content", "content is empty")
+
 
 @dataclass(frozen=True, slots=True)
 class Review:
@@ -129,6 +178,11 @@ class Review:
     decision: str | None = None
     decided_by: str | None = None
     decided_at: datetime | None = None
+
+
+def closed(review: Review | None, decision: str) -> Review | None:
+    """A question that something else than a review has answered."""
+    return replace(review, decision=decision) if review and review.decision is None else review
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import re
 import unicodedata
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
+from unsay_core.domain import labels
 from unsay_core.domain.characters import BRAILLE_BLANK, DEFAULT_IGNORABLE
 from unsay_core.domain.errors import ForbiddenError, InvalidRequestError, InvalidScopeError
 
@@ -20,7 +20,6 @@ MAX_SCOPE_BYTES = 512
 
 _MAX_UNCOMPOSED = 4 * MAX_SEGMENT_CHARACTERS  # no character is composed of more than four
 _UNSEEN = DEFAULT_IGNORABLE | {BRAILLE_BLANK}
-_NOT_AN_ESCAPE = re.compile(r"%(?!2F|25)")
 
 
 class Action(StrEnum):
@@ -56,7 +55,7 @@ class Scope:
         wrong door.
         """
         if isinstance(value, str):
-            parts = [_unescape(part) for part in value.split("/")]
+            parts = _parted(value)
         elif isinstance(value, list):
             parts = value
         else:
@@ -71,7 +70,7 @@ class Scope:
     @property
     def canonical(self) -> str:
         """The one string of this scope: segments joined by `/`, with `%` and `/` inside them escaped."""
-        return "/".join(part.replace("%", "%25").replace("/", "%2F") for part in self.segments)
+        return labels.joined(self.segments)
 
     @property
     def root(self) -> str:
@@ -82,10 +81,11 @@ class Scope:
         return self.canonical
 
 
-def _unescape(part: str) -> str:
-    if _NOT_AN_ESCAPE.search(part):
-        raise InvalidScopeError("In a scope, % starts %2F (a slash) or %25 (a percent sign).")
-    return part.replace("%2F", "/").replace("%25", "%")
+def _parted(text: str) -> list[str]:
+    try:
+        return labels.parted(text)
+    except ValueError as wrong:
+        raise InvalidScopeError(f"In a scope, {wrong}.") from None
 
 
 def _segment(part: object) -> str:

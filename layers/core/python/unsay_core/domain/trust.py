@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection
 
 from unsay_core.domain.errors import WrongStatusError
 from unsay_core.domain.memory import Memory, Trust
@@ -31,7 +31,9 @@ def may_replace(new: Trust, old: Trust) -> bool:
     return old in _MAY_REPLACE[new]
 
 
-def require_may_replace(new: Memory, others: Iterable[Memory]) -> None:
-    """Raise `WrongStatusError` unless a memory may take the place of all of these."""
+def require_may_replace(new: Memory, others: Collection[Memory]) -> None:
+    """Raise `WrongStatusError` unless a memory may take the place of all of these; of an item, none may."""
+    if any(other.fact.is_item for other in others):
+        raise WrongStatusError("another item has this key now")
     if not all(may_replace(new.trust, other.trust) for other in others):
         raise WrongStatusError(f"a memory that is {new.trust} cannot take the place of another")
