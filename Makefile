@@ -47,12 +47,12 @@ check: $(READY) ## The quick gate for every edit: style, types, arrows, fast tes
 	@$(VENV)/ruff check --quiet --output-format concise . && $(VENV)/ruff format --quiet --check .
 	@$(VENV)/mypy --no-error-summary
 	@mkdir -p build; $(VENV)/lint-imports > build/lint-imports.txt 2>&1 || (cat build/lint-imports.txt; false)
-	@$(VENV)/pytest -n 2 $(COVERAGE) -m "not stack and not deploy" --ignore tests/infra --ignore tests/local --ignore tests/model --ignore tests/fuzz
+	@$(VENV)/pytest -n 2 $(COVERAGE) -m "not stack and not deploy" --ignore tests/infra --ignore tests/local --ignore tests/model --ignore tests/fuzz --ignore tests/isolation
 
 # Every branch of the domain is run, or the whole gate fails.
 test: COVERAGE := --cov
 test: $(READY) $(NODE_READY) synth check ## The whole gate, offline: everything above, the local cloud, the deployed stack, the CDK
-	@$(VENV)/pytest -n 2 -m "not stack and not deploy" tests/model tests/fuzz
+	@$(VENV)/pytest -n 2 -m "not stack and not deploy" tests/model tests/fuzz tests/isolation
 	@$(VENV)/pytest -m "not stack and not deploy" tests/infra tests/local
 	@$(VENV)/pytest -m stack
 	@$(VENV)/pytest -m deploy
