@@ -6,7 +6,7 @@ and write the same bytes.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from infra import freshness
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from aws_cdk import App
 
 
-def synthesize(outdir: str | None = None, **context: str) -> App:
+def synthesize(outdir: str | None = None, **context: Any) -> App:
     """Synthesize the stack of the stage in `context` (default: the one in `cdk.json`).
 
     Raises when cdk-nag finds something that is neither fixed nor acknowledged.

@@ -13,11 +13,6 @@ from constructs import Construct
 if TYPE_CHECKING:
     from infra.stage import Stage
 
-EMBEDDING_MODEL = "amazon.titan-embed-text-v2:0"
-DIMENSION = 1024
-# Nearly every property of an index and of a knowledge base is create-only. A change there is the next
-# generation, built beside this one under its own names.
-GENERATION = 1
 # Bedrock writes these two itself. Filterable metadata is limited to 2 KB, which a text would overflow.
 UNFILTERABLE = ["AMAZON_BEDROCK_TEXT", "AMAZON_BEDROCK_METADATA"]
 VECTOR_ACTIONS = [
@@ -31,21 +26,35 @@ VECTOR_ACTIONS = [
 
 
 class KnowledgeBase(Construct):
-    """Vector bucket, index, knowledge base and a CUSTOM source: documents come inline, without sync jobs."""
+    """Vector bucket, index, knowledge base and a CUSTOM source: documents come inline, without sync jobs.
 
-    def __init__(self, scope: Construct, construct_id: str, *, stage: Stage) -> None:
+    Nearly every property of an index and of a knowledge base is create-only. A change there is the next
+    generation, built beside this one under its own names.
+    """
+
+    def __init__(
+        self,
+        scope: Construct,
+        construct_id: str,
+        *,
+        stage: Stage,
+        generation: int,
+        model: str,
+        dimension: int,
+    ) -> None:
         super().__init__(scope, construct_id)
-        self._stage = stage
-        self._model_arn = Stack.of(self).format_arn(
-            service="bedrock", account="", resource="foundation-model", resource_name=EMBEDDING_MODEL
-        )
+        self.generation = generation
+        self._name = f"unsay-{stage.name}-g{generation}"
+        self._dimension = dimension
+        self._model_arn = model_arn(self, model)
         self._index = self._vector_index()
         self._role = self._service_role()
         self._policy = self._service_policy()
         self._knowledge_base = self._vector_knowledge_base()
         self._source = self._custom_source()
-        # What is kept must be kept whole: without its role a retained knowledge base cannot even be deleted.
-        RemovalPolicies.of(self).apply(stage.removal)
+        # It can be made again from the ledger, and if it outlived its generation, nobody would take out of it
+        # what is forgotten from then on.
+        RemovalPolicies.of(self).destroy()
 
     @property
     def id(self) -> str:
@@ -74,9 +83,9 @@ class KnowledgeBase(Construct):
             self,
             "VectorIndex",
             vector_bucket_arn=bucket.attr_vector_bucket_arn,
-            index_name=f"unsay-{self._stage.name}-g{GENERATION}",
+            index_name=self._name,
             data_type="float32",
-            dimension=DIMENSION,
+            dimension=self._dimension,
             distance_metric="cosine",
             metadata_configuration=s3vectors.CfnIndex.MetadataConfigurationProperty(
                 non_filterable_metadata_keys=UNFILTERABLE
@@ -119,7 +128,7 @@ class KnowledgeBase(Construct):
         knowledge_base = kb(
             self,
             "KnowledgeBase",
-            name=f"unsay-{self._stage.name}-g{GENERATION}",
+            name=self._name,
             description="Proposes memory ids to unsay. The ledger decides what is shown.",
             role_arn=self._role.role_arn,
             knowledge_base_configuration=kb.KnowledgeBaseConfigurationProperty(
@@ -128,7 +137,7 @@ class KnowledgeBase(Construct):
                     embedding_model_arn=self._model_arn,
                     embedding_model_configuration=kb.EmbeddingModelConfigurationProperty(
                         bedrock_embedding_model_configuration=kb.BedrockEmbeddingModelConfigurationProperty(
-                            dimensions=DIMENSION, embedding_data_type="FLOAT32"
+                            dimensions=self._dimension, embedding_data_type="FLOAT32"
                         )
                     ),
                 ),
@@ -149,11 +158,18 @@ class KnowledgeBase(Construct):
         return source(
             self,
             "Source",
-            name=f"memories-g{GENERATION}",
+            name=f"memories-g{self.generation}",
             knowledge_base_id=self._knowledge_base.attr_knowledge_base_id,
             data_source_configuration=source.DataSourceConfigurationProperty(type="CUSTOM"),
-            data_deletion_policy="RETAIN" if self._stage.protected else "DELETE",
+            data_deletion_policy="DELETE",
             vector_ingestion_configuration=source.VectorIngestionConfigurationProperty(
                 chunking_configuration=source.ChunkingConfigurationProperty(chunking_strategy="NONE")
             ),
         )
+
+
+def model_arn(scope: Construct, model: str) -> str:
+    """The ARN of a foundation model of this Region."""
+    stack = Stack.of(scope)
+    arn = stack.format_arn(service="bedrock", account="", resource="foundation-model", resource_name=model)
+    return str(arn)

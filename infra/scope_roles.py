@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from infra.anchors import Anchors
     from infra.documents import Documents
-    from infra.knowledge_base import KnowledgeBase
+    from infra.index import IndexGenerations
     from infra.ledger import Tables
 
 SCOPE_TAG = "scope"
@@ -127,14 +127,14 @@ class ScopeRoles(Construct):
         tables: Tables,
         documents: Documents,
         anchors: Anchors,
-        knowledge_base: KnowledgeBase,
+        index: IndexGenerations,
     ) -> None:
         super().__init__(scope, construct_id)
         self._callers = callers
         self._tables = tables
         self._documents = documents
         self._anchors = anchors
-        self._knowledge_base = knowledge_base
+        self._index = index
         self._roles = {role.name: self._tagged_role(role) for role in ROLES}
         self._roles["Access"] = self._access_role()
         self._roles["Registrar"] = self._registrar_role()
@@ -206,7 +206,7 @@ class ScopeRoles(Construct):
         return iam.PolicyStatement(
             sid="KnowledgeBase",
             actions=[f"bedrock:{action}" for action in actions],
-            resources=[self._knowledge_base.arn],
+            resources=[each.arn for each in self._index.knowledge_bases],
             conditions={"Null": {f"aws:PrincipalTag/{SCOPE_TAG}": "false"}},
         )
 

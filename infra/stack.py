@@ -11,7 +11,7 @@ from infra.anchors import Anchors
 from infra.documents import Documents
 from infra.functions import Functions
 from infra.http_api import HttpApi
-from infra.knowledge_base import KnowledgeBase
+from infra.index import IndexGenerations, index_specs
 from infra.ledger import Tables
 from infra.pepper import Pepper
 from infra.projection import Projection
@@ -38,7 +38,7 @@ class UnsayStack(Stack):
         self.tables = Tables(self, "Tables", stage=stage)
         self.documents = Documents(self, "Documents", stage=stage)
         self.anchors = Anchors(self, "Anchors", stage=stage)
-        self.knowledge_base = KnowledgeBase(self, "KnowledgeBase", stage=stage)
+        self.index = IndexGenerations(self, index_specs(self.node.get_context("index")), stage=stage)
         self.pepper = Pepper(self, "Pepper", stage=stage)
         self.functions = Functions(self, "Functions", stage=stage)
         self.scope_roles = ScopeRoles(
@@ -48,7 +48,7 @@ class UnsayStack(Stack):
             tables=self.tables,
             documents=self.documents,
             anchors=self.anchors,
-            knowledge_base=self.knowledge_base,
+            index=self.index,
         )
         self.projection = Projection(self, "Projection", stage=stage)
         self.http_api = HttpApi(
@@ -68,8 +68,7 @@ class UnsayStack(Stack):
             access_table=self.tables.access.table_name,
             documents_bucket=self.documents.bucket.bucket_name,
             anchors_bucket=self.anchors.bucket.bucket_name,
-            knowledge_base_id=self.knowledge_base.id,
-            data_source_id=self.knowledge_base.data_source_id,
+            index_generations=self.index.setting,
             reader_role_arn=self.scope_roles.arn("Reader"),
             writer_role_arn=self.scope_roles.arn("Writer"),
             eraser_role_arn=self.scope_roles.arn("Eraser"),
@@ -110,8 +109,7 @@ class UnsayStack(Stack):
         )
         index.configure(
             IndexSettings,
-            knowledge_base_id=self.knowledge_base.id,
-            data_source_id=self.knowledge_base.data_source_id,
+            index_generations=self.index.setting,
             index_dead_letters_url=self.projection.index_dead.queue_url,
             **shared,
         )
@@ -139,8 +137,7 @@ class UnsayStack(Stack):
             "AccessTable": self.tables.access.table_name,
             "DocumentsBucket": self.documents.bucket.bucket_name,
             "AnchorsBucket": self.anchors.bucket.bucket_name,
-            "KnowledgeBaseId": self.knowledge_base.id,
-            "DataSourceId": self.knowledge_base.data_source_id,
+            "IndexGenerations": self.index.setting,
             "IndexQueueUrl": self.projection.index_queue.queue_url,
             "IndexDeadLettersUrl": self.projection.index_dead.queue_url,
             "ProjectDeadLettersUrl": self.projection.project_dead.queue_url,

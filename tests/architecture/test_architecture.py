@@ -44,6 +44,10 @@ def called(call: ast.Call) -> str:
     return function.attr if isinstance(function, ast.Attribute) else getattr(function, "id", "")
 
 
+def imported(tree: ast.Module) -> set[str]:
+    return {node.module for node in ast.walk(tree) if isinstance(node, ast.ImportFrom) and node.module}
+
+
 def test_the_deployed_code_is_there() -> None:
     assert len(DEPLOYED) > 40
     assert {name_of(path) for path in DEPLOYED} >= {"adapters/scoped_session.py", "functions/api/handler.py"}
@@ -91,7 +95,8 @@ def test_the_composition_roots_alone_make_clients_and_sessions() -> None:
         for name, tree in trees(DEPLOYED)
         if any(called(call) in ("client", "Session") for call in calls(tree))
     }
-    assert making == {"adapters/scoped_session.py", "admin/cli.py", "bootstrap/aws.py"}
+    roots = {"bootstrap/aws.py", "bootstrap/generations.py", "bootstrap/operator.py"}
+    assert making == {"adapters/scoped_session.py", "admin/cli.py", "admin/stack.py", *roots}
 
 
 WRITERS = {
@@ -146,20 +151,19 @@ def test_the_index_worker_writes_an_existing_memory_with_its_version_as_guard() 
 
 
 def test_the_door_alone_opens_scopes() -> None:
-    """Use cases get an opened scope; none builds one, and no ledger is made elsewhere."""
-    for built in (
-        "OpenScope",
-        "AuditScope",
-        "ProjectScope",
-        "DynamoLedger",
-        "Place",
-        "S3Documents",
-        "S3Anchors",
-    ):
+    """Use cases get an opened scope; none builds one, and no ledger is made elsewhere.
+
+    The operator's door is another: it has no λ's role, and no λ knows it.
+    """
+    operators = {"OpenScope", "DynamoLedger", "Place", "S3Documents"}
+    for built in (*operators, "AuditScope", "ProjectScope", "S3Anchors"):
         making = {
             name for name, tree in trees(DEPLOYED) if any(called(call) == built for call in calls(tree))
         }
-        assert making == {"bootstrap/aws.py"}, built
+        assert making - {"bootstrap/operator.py"} == {"bootstrap/aws.py"}, built
+        assert ("bootstrap/operator.py" in making) is (built in operators)
+    knowing = {name for name, tree in trees(DEPLOYED) if "unsay_core.bootstrap.operator" in imported(tree)}
+    assert {name.partition("/")[0] for name in knowing} == {"admin"}
 
 
 def test_nothing_deployed_knows_where_it_runs() -> None:

@@ -199,8 +199,8 @@ def base(request: pytest.FixtureRequest) -> Base:
             assert look()
 
         return Base(lambda sid: (FakeIndex(fake, sid), FakeSearch(fake, sid)), settled)
-    tagged, outputs = request.getfixturevalue("tagged"), request.getfixturevalue("stack").outputs
-    knowledge_base, source = outputs["KnowledgeBaseId"], outputs["DataSourceId"].rpartition("|")[2]
+    tagged, named = request.getfixturevalue("tagged"), request.getfixturevalue("stack").knowledge_base
+    knowledge_base, source = named["knowledgeBaseId"], named["dataSourceId"]
 
     def opened(scope_id: str) -> tuple[Index, Search]:
         index = KnowledgeBaseIndex(tagged("bedrock-agent", scope_id), knowledge_base, source, scope_id)

@@ -40,3 +40,14 @@ def test_the_work_of_one_memory_arrives_in_order(queue: Queue) -> None:
     for task in tasks:
         queue.queue.send([task])
     assert list(queue.received()) == tasks
+
+
+def test_a_task_comes_back_as_it_was_sent(queue: Queue) -> None:
+    tasks = [
+        IndexTask(SCOPE, mem(1), 1, "b" * 52),
+        IndexTask(SCOPE, mem(1), 1, "b" * 52, rebuild=True),
+        IndexTask(SCOPE, mem(2), 7),
+    ]
+    queue.queue.send(tasks)
+    assert queue.queue.waiting() == len(tasks)
+    assert sorted(queue.received(), key=str) == sorted(tasks, key=str)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -12,10 +13,12 @@ from moto import mock_aws
 
 from tests.support.fakes import PEPPER
 from unsay_core.bootstrap.aws import ApiService
+from unsay_core.generations import KnowledgeBaseGeneration, as_plain
 from unsay_core.settings import ApiSettings
 
 TABLES = ("ledger", "record", "access")
 ROLES = ("reader", "writer", "eraser", "access")
+GENERATIONS = (KnowledgeBaseGeneration(1, "KB12345678", "DS12345678"),)
 _NO_HITS = b'{"retrievalResults": []}'
 
 
@@ -41,8 +44,7 @@ def aws_service() -> Iterator[ApiService]:
             **arns,
             documents_bucket="documents",
             anchors_bucket="anchors",
-            knowledge_base_id="KB12345678",
-            data_source_id="DS12345678",
+            index_generations=json.dumps(as_plain(GENERATIONS)),
             pepper_secret_arn=secret["ARN"],
         )
         session.events.register_first("before-send.bedrock-agent-runtime.Retrieve", _retrieved)

@@ -14,6 +14,7 @@ import pytest
 from tests.support.fakes import FakeService
 from tests.support.http import Caller, event, principal
 from unsay_core import settings
+from unsay_core.adapters.messaging import body_of_task
 from unsay_core.application.access import first_admin, store_key
 from unsay_core.application.ledger import Area
 from unsay_core.application.ports import IndexTask, UnreadableError
@@ -65,7 +66,7 @@ def stream_record(
 def queue_record(task: IndexTask, number: int = 1, attempt: int = 1) -> dict[str, Any]:
     record = copy.deepcopy(event("queue_record"))
     record["messageId"] = f"message-{number}"
-    record["body"] = json.dumps({"sid": task.scope_id, "id": task.memory_id, "seq": task.seq})
+    record["body"] = body_of_task(task)
     record["attributes"]["ApproximateReceiveCount"] = str(attempt)
     return record
 
@@ -87,7 +88,8 @@ def test_a_change_goes_from_the_streams_to_document_queue_and_bus(
     ]
     assert failures(handlers["project"].handler({"Records": records}, CONTEXT)) == []
     assert service.documents[scope_id].exists(memory["id"])
-    assert service.queue.tasks == [IndexTask(scope_id, memory["id"], 1)]
+    root_id = service.keyring.scope_id("acme")
+    assert service.queue.tasks == [IndexTask(scope_id, memory["id"], 1, root_id)]
     assert [kind for kind, _ in service.bus.events] == ["memory.remembered"]  # type: ignore[attr-defined]
     service.knowledge_base.at_once = True
     assert (

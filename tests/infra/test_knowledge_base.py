@@ -59,13 +59,21 @@ def test_only_bedrock_of_this_account_assumes_its_role(dev):
     assert "aws:SourceArn" in trust["Condition"]["ArnLike"]
 
 
-@pytest.mark.parametrize(("stage", "deletion"), [("dev", "DELETE"), ("prod", "RETAIN")])
-def test_documents_come_inline_whole_and_go_with_the_stage(request, stage, deletion):
-    source = request.getfixturevalue(stage).one("AWS::Bedrock::DataSource")
+def test_documents_come_inline_and_whole(dev):
+    source = dev.one("AWS::Bedrock::DataSource")
     assert source["DataSourceConfiguration"] == {"Type": "CUSTOM"}
     chunking = source["VectorIngestionConfiguration"]["ChunkingConfiguration"]
     assert chunking == {"ChunkingStrategy": "NONE"}
-    assert source["DataDeletionPolicy"] == deletion
+
+
+@pytest.mark.parametrize(
+    "kind", ["Bedrock::KnowledgeBase", "Bedrock::DataSource", "S3Vectors::VectorBucket", "S3Vectors::Index"]
+)
+def test_an_index_goes_with_its_generation_even_in_prod(prod, kind):
+    """What outlived it would keep what is forgotten after it; the ledger makes it again."""
+    for made in prod.of_type(f"AWS::{kind}").values():
+        assert (made["DeletionPolicy"], made["UpdateReplacePolicy"]) == ("Delete", "Delete")
+    assert prod.one("AWS::Bedrock::DataSource")["DataDeletionPolicy"] == "DELETE"
 
 
 @pytest.mark.parametrize("stage", ["dev", "prod"])
@@ -73,9 +81,3 @@ def test_names_that_block_a_replacement_carry_a_generation_and_the_stage(request
     template = request.getfixturevalue(stage)
     assert template.one("AWS::S3Vectors::Index")["IndexName"] == f"unsay-{stage}-g1"
     assert template.one("AWS::Bedrock::KnowledgeBase")["Name"] == f"unsay-{stage}-g1"
-
-
-def test_prod_keeps_the_role_without_which_a_kept_knowledge_base_cannot_be_deleted(prod):
-    role = prod.resources[prod.logical_id("KnowledgeBaseRole", "AWS::IAM::Role")]
-    policy = prod.resources[prod.logical_id("KnowledgeBase", "AWS::IAM::Policy")]
-    assert role["DeletionPolicy"] == policy["DeletionPolicy"] == "Retain"

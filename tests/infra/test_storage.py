@@ -10,10 +10,6 @@ import pytest
 STATE = {
     "AWS::DynamoDB::Table": 3,
     "AWS::SecretsManager::Secret": 1,
-    "AWS::S3Vectors::VectorBucket": 1,
-    "AWS::S3Vectors::Index": 1,
-    "AWS::Bedrock::KnowledgeBase": 1,
-    "AWS::Bedrock::DataSource": 1,
     "AWS::Logs::LogGroup": 5,
 }
 KEYS = [{"AttributeName": "pk", "KeyType": "HASH"}, {"AttributeName": "sk", "KeyType": "RANGE"}]

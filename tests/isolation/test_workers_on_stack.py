@@ -92,8 +92,7 @@ def test_an_index_message_without_a_scope_or_of_another_scope_is_a_dead_letter_a
     assert sorted(found) == sorted(sent)
     assert recalled(client, THEIRS, "what is the dog called") == [theirs]
     stored = stack.aws("bedrock-agent").get_knowledge_base_documents(
-        knowledgeBaseId=stack.outputs["KnowledgeBaseId"],
-        dataSourceId=stack.outputs["DataSourceId"].rpartition("|")[2],
+        **stack.knowledge_base,
         documentIdentifiers=[{"dataSourceType": "CUSTOM", "custom": {"id": i}} for i in (theirs, mine)],
     )
     assert [detail["status"] for detail in stored["documentDetails"]] == ["INDEXED", "INDEXED"]

@@ -131,8 +131,7 @@ def test_what_was_forgotten_is_not_recalled_though_the_index_still_holds_it(stac
         found = client.get(f"/v1/erasures/{receipt['id']}", params={"scope": scope}).json()
         assert found["state"] == "pending"
         held = stack.aws("bedrock-agent").get_knowledge_base_documents(
-            knowledgeBaseId=stack.outputs["KnowledgeBaseId"],
-            dataSourceId=stack.outputs["DataSourceId"],
+            **stack.knowledge_base,
             documentIdentifiers=[{"dataSourceType": "CUSTOM", "custom": {"id": piano["id"]}}],
         )["documentDetails"]
         assert held[0]["status"] != "NOT_FOUND"

@@ -27,8 +27,7 @@ def admin(stack: Stack, *arguments: str) -> subprocess.CompletedProcess[str]:
 
 
 def test_a_lost_index_and_lost_documents_are_rebuilt_from_the_ledger(stack: Stack):
-    bucket, kb = stack.outputs["DocumentsBucket"], stack.outputs["KnowledgeBaseId"]
-    source, s3 = stack.outputs["DataSourceId"], stack.aws("s3")
+    bucket, s3 = stack.outputs["DocumentsBucket"], stack.aws("s3")
     bedrock = stack.aws("bedrock-agent")
     with stack.client() as client:
         ids = [client.post("/v1/memories", json={**SCOPE, "content": fact}).json()["id"] for fact in FACTS]
@@ -46,7 +45,7 @@ def test_a_lost_index_and_lost_documents_are_rebuilt_from_the_ledger(stack: Stac
         assert before[0][0] == ids[1]
 
         identifiers = [{"dataSourceType": "CUSTOM", "custom": {"id": memory_id}} for memory_id in ids]
-        where = {"knowledgeBaseId": kb, "dataSourceId": source, "documentIdentifiers": identifiers}
+        where = {**stack.knowledge_base, "documentIdentifiers": identifiers}
         bedrock.delete_knowledge_base_documents(**where)
         keys = [
             found["Key"]

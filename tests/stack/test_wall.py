@@ -102,7 +102,7 @@ def test_the_api_functions_bare_role_is_denied_every_table_and_bucket(stack: Sta
     assert denied(s3.list_objects_v2, **bucket)
     kb = stack.aws("bedrock-agent-runtime", **api_role)
     assert denied(
-        kb.retrieve, knowledgeBaseId=stack.outputs["KnowledgeBaseId"], retrievalQuery={"text": "stone"}
+        kb.retrieve, knowledgeBaseId=stack.knowledge_base["knowledgeBaseId"], retrievalQuery={"text": "stone"}
     )
 
 

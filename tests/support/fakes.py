@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 
     from unsay_core.application.access import ApiKey
     from unsay_core.application.ports import IndexTask
+    from unsay_core.application.reindex import Reached
     from unsay_core.domain.memory import Memory
     from unsay_core.domain.scope import Principal, Scope
 
@@ -55,6 +56,9 @@ class MemoryDocuments:
 
     def exists(self, memory_id: str) -> bool:
         return memory_id in self.objects
+
+    def listed(self) -> Iterator[str]:
+        return iter(sorted(self.objects))
 
 
 class MemoryKeys:
@@ -111,6 +115,42 @@ class MemoryAnchors:
             raise self.down
 
 
+class MemoryReadPointer:
+    """See `ReadPointer`; `down` is what it raises when it cannot be reached."""
+
+    def __init__(self) -> None:
+        self.points_at: int | None = None
+        self.looks = 0
+        self.down: Exception | None = None
+
+    def current(self) -> int | None:
+        self.looks += 1
+        if self.down is not None:
+            raise self.down
+        return self.points_at
+
+    def turn(self, to: int, *, instead_of: int | None) -> None:
+        if self.points_at != instead_of:
+            raise ConflictError("somebody else has turned it")
+        self.points_at = to
+
+
+class MemoryBookmark:
+    """See `Bookmark`."""
+
+    def __init__(self) -> None:
+        self._reached: Reached | None = None
+
+    def read(self) -> Reached | None:
+        return self._reached
+
+    def put(self, reached: Reached) -> None:
+        self._reached = reached
+
+    def remove(self) -> None:
+        self._reached = None
+
+
 class MemoryIndexQueue:
     """See `IndexQueue`; a task that was sent before is taken once, as within the deduplication window."""
 
@@ -120,6 +160,9 @@ class MemoryIndexQueue:
 
     def send(self, tasks: Sequence[IndexTask]) -> None:
         self.tasks.extend(task for task in tasks if task not in self.tasks)
+
+    def waiting(self) -> int:
+        return len(self.tasks)
 
     def postpone(self, receipts: Mapping[str, int]) -> None:
         self.postponed |= receipts
@@ -149,6 +192,7 @@ class FakeService:
         self.registry = MemoryRegistry()
         self.scope_notes = NotedOnce(self.registry)
         self.knowledge_base = FakeKnowledgeBase()
+        self.generations = {1: self.knowledge_base}
         self.queue = MemoryIndexQueue()
         self.dead_letters = MemoryDeadLetters()
         self.ledgers: dict[str, MemoryLedger] = defaultdict(MemoryLedger)
@@ -166,6 +210,7 @@ class FakeService:
         return OpenScope(
             scope=scope,
             id=scope_id,
+            root_id=self.keyring.scope_id(scope.root),
             principal=principal,
             keys=self.keyring.for_scope(scope_id),
             ledger=self.ledgers[scope_id],
@@ -189,12 +234,12 @@ class FakeService:
 
     def index_scope(self, scope_id: str) -> IndexScope:
         """A scope as the index λ opens it."""
-        index = FakeIndex(self.knowledge_base, scope_id)
-        return IndexScope(scope_id, self.ledgers[scope_id], self.documents[scope_id], index)
+        indexes = {number: FakeIndex(base, scope_id) for number, base in self.generations.items()}
+        return IndexScope(scope_id, self.ledgers[scope_id], self.documents[scope_id], indexes)
 
     def dump(self) -> str:
         """Everything that lies in any store, as text: where a canary must not be."""
         entries = [ledger.page(area, limit=1_000_000) for ledger in self.ledgers.values() for area in Area]
         documents = [store.objects for store in self.documents.values()]
-        base = self.knowledge_base
-        return repr([entries, documents, base.documents, base.waiting, self.queue.tasks])
+        bases = [(base.documents, base.waiting) for base in self.generations.values()]
+        return repr([entries, documents, bases, self.queue.tasks])

@@ -68,6 +68,12 @@ class Stack:
         described = self.aws("cloudformation").describe_stacks(StackName="unsay-dev")
         return {o["OutputKey"]: o["OutputValue"] for o in described["Stacks"][0]["Outputs"]}
 
+    @property
+    def knowledge_base(self) -> dict[str, str]:
+        """Which base and source the first generation of the index is, as the service's requests name them."""
+        first = json.loads(self.outputs["IndexGenerations"])[0]
+        return {"knowledgeBaseId": first["knowledge_base_id"], "dataSourceId": first["data_source_id"]}
+
     def faults(self, **wanted: Any) -> None:
         """Turn on faults of the local cloud."""
         httpx.put(self.control_url, json=wanted).raise_for_status()

@@ -88,7 +88,7 @@ def test_believing_owes_the_projections_and_counts(opened: OpenScope) -> None:
     one.record(HAPPENED)
     one.commit()
     assert opened.ledger.page(Area.PENDING, limit=9) == [
-        Pending(memory(1).id, 1, Work.PUT, fact=memory(1).fact, scope="s")
+        Pending(memory(1).id, 1, Work.PUT, fact=memory(1).fact, scope="s", root_id=opened.root_id)
     ]
     assert head(opened).memories == 1
 
@@ -117,5 +117,7 @@ def test_erasing_leaves_only_what_is_owed(opened: OpenScope) -> None:
     for area in (Area.MEMORY, Area.VERSION, Area.DUPLICATE):
         assert opened.ledger.page(area, limit=9) == [], area
     owed = opened.ledger.page(Area.PENDING, limit=9)
-    assert owed == [Pending(memory(n).id, 3, Work.DELETE, erasure_id="era_1") for n in (1, 2)]
+    assert owed == [
+        Pending(memory(n).id, 3, Work.DELETE, erasure_id="era_1", root_id=opened.root_id) for n in (1, 2)
+    ]
     assert (head(opened).memories, head(opened).epoch) == (0, 1)

@@ -47,8 +47,7 @@ class ApiSettings(Settings):
     access_table: str
     documents_bucket: str
     anchors_bucket: str
-    knowledge_base_id: str
-    data_source_id: str
+    index_generations: str
     reader_role_arn: str
     writer_role_arn: str
     eraser_role_arn: str
@@ -82,13 +81,12 @@ class ProjectSettings(Settings):
 
 @dataclass(frozen=True, slots=True)
 class IndexSettings(Settings):
-    """The index λ: it alone writes to the knowledge base."""
+    """The index λ: it alone writes to the index."""
 
     ledger_table: str
     record_table: str
     documents_bucket: str
-    knowledge_base_id: str
-    data_source_id: str
+    index_generations: str
     index_queue_url: str
     index_dead_letters_url: str
     projector_role_arn: str

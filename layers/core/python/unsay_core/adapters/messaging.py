@@ -35,6 +35,13 @@ class SqsIndexQueue:
             if answer.get("Failed"):
                 raise RuntimeError("the index queue refused a message")
 
+    def waiting(self) -> int:
+        """As the queue counts them: approximately."""
+        wanted: Any = ["ApproximateNumberOfMessages"]
+        with translated("the index queue"):
+            answer = self._client.get_queue_attributes(QueueUrl=self._url, AttributeNames=wanted)
+        return int(answer["Attributes"]["ApproximateNumberOfMessages"])
+
 
 class SqsPostponer:
     """Lets messages that are not done yet come back sooner than the queue's own time-out."""
@@ -76,13 +83,15 @@ def _message(number: int, task: IndexTask) -> dict[str, str]:
         "Id": str(number),
         "MessageBody": body_of_task(task),
         "MessageGroupId": task.memory_id,
-        "MessageDeduplicationId": f"{task.memory_id}-{task.seq}",
+        "MessageDeduplicationId": f"{task.memory_id}-{task.seq}{'-rebuild' if task.rebuild else ''}",
     }
 
 
 def body_of_task(task: IndexTask) -> str:
     """A task as a message carries it."""
-    return json.dumps({"sid": task.scope_id, "id": task.memory_id, "seq": task.seq})
+    named = {"sid": task.scope_id, "id": task.memory_id, "seq": task.seq}
+    root = {"root": task.root_id} if task.root_id else {}
+    return json.dumps(named | root | ({"rebuild": True} if task.rebuild else {}))
 
 
 def task_of_message(body: str) -> IndexTask:
@@ -91,7 +100,9 @@ def task_of_message(body: str) -> IndexTask:
     named = (message.get("sid"), message.get("id"), message.get("seq")) if isinstance(message, dict) else ()
     match named:
         case (str(scope_id), str(memory_id), int(seq)) if is_digest(scope_id) and is_id(memory_id, "mem"):
-            return IndexTask(scope_id, memory_id, seq)
+            root = message.get("root")
+            root_id = root if isinstance(root, str) and is_digest(root) else None
+            return IndexTask(scope_id, memory_id, seq, root_id, rebuild=message.get("rebuild") is True)
     raise ValueError("this names no work in any scope")
 
 

@@ -3,25 +3,18 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated
 
-import boto3
 import typer
 from rich.console import Console
 
-from unsay_core.adapters.dynamodb.access import DynamoKeys, DynamoRegistry
+from unsay_core.adapters.dynamodb.access import DynamoKeys
 from unsay_core.adapters.world import real_world
+from unsay_core.admin.reindex import reindex_command
+from unsay_core.admin.stack import DEFAULT_STACK, Stack
 from unsay_core.application.access import NewKey, first_admin, store_key
 from unsay_core.application.ports import ConflictError
-from unsay_core.application.reindex import reindex
-from unsay_core.bootstrap.aws import open_as_operator, read_keyring
-from unsay_core.domain.scope import Scope
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-DEFAULT_STACK = "unsay-dev"
+from unsay_core.bootstrap.aws import read_keyring
 
 app = typer.Typer(
     help="Administer a deployed unsay stack with AWS credentials.", no_args_is_help=True, add_completion=False
@@ -31,22 +24,6 @@ console = Console(stderr=True)
 
 class AlreadyBootstrappedError(Exception):
     """The stack has its first admin; further keys are made with that one."""
-
-
-@dataclass(frozen=True)
-class Stack:
-    """A deployed stack: its outputs by name."""
-
-    session: boto3.session.Session
-    outputs: dict[str, str]
-
-    @classmethod
-    def named(cls, name: str) -> Stack:
-        """Read the outputs of a stack of this account and Region."""
-        session = boto3.session.Session()
-        described: Any = session.client("cloudformation").describe_stacks(StackName=name)
-        outputs = described["Stacks"][0].get("Outputs", [])
-        return cls(session, {output["OutputKey"]: output["OutputValue"] for output in outputs})
 
 
 def make_first_admin(stack: Stack) -> NewKey:
@@ -66,31 +43,7 @@ def bootstrap(stack_name: str = DEFAULT_STACK) -> dict[str, str]:
     return {"id": made.key.id, "secret": made.secret}
 
 
-def every_scope(stack: Stack) -> Iterator[Scope]:
-    """The scopes that were ever written to, by the list that is kept of them."""
-    client = stack.session.client("dynamodb")
-    registry = DynamoRegistry(lambda: client, stack.outputs["AccessTable"])
-    return (scope for root in registry.roots() for scope in registry.below(root))
-
-
-@app.command("reindex")
-def reindex_command(
-    scope: Annotated[str, typer.Option(help="The scope to rebuild; leave out with --all.")] = "",
-    every: Annotated[bool, typer.Option("--all", help="Rebuild every scope.")] = False,
-    after: Annotated[str, typer.Option(help="With --scope: go on behind this memory id.")] = "",
-    stack: Annotated[str, typer.Option(help="Name of the CloudFormation stack.")] = DEFAULT_STACK,
-) -> None:
-    """Rebuild documents and index from the ledger: unsay-admin reindex --scope acme/users/alice."""
-    if bool(scope) == every:
-        raise typer.BadParameter("name one scope with --scope, or take --all")
-    deployed, world = Stack.named(stack), real_world()
-    for one in every_scope(deployed) if every else [Scope.parse(scope)]:
-        with console.status(f"rebuilding {one} …") as status:
-            for reached in reindex(
-                open_as_operator(deployed.session, deployed.outputs, one), world, after=after or None
-            ):
-                status.update(f"rebuilding {one} … through {reached}")
-        console.print(f"{one}: documents and index are being written anew", highlight=False)
+app.command("reindex")(reindex_command)
 
 
 @app.callback()

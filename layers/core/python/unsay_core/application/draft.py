@@ -163,7 +163,8 @@ class Draft:
         self.delete(memory_ref(memory.id))
         if memory.review and memory.review.decision is None:
             self.delete(reviewable_ref(memory.id))
-        self.put(Pending(memory.id, self.seq, Work.DELETE, erasure_id=erasure_id))
+        root_id = self._opened.root_id
+        self.put(Pending(memory.id, self.seq, Work.DELETE, erasure_id=erasure_id, root_id=root_id))
 
     def new_epoch(self) -> None:
         """Mark an erasure: work that began before it must not commit after it."""
@@ -234,5 +235,5 @@ class Draft:
 
     def owe(self, memory: Memory) -> None:
         """Leave the outbox marker that the projections work from."""
-        scope = self._opened.scope.canonical
-        self.put(Pending(memory.id, self.seq, Work.PUT, fact=memory.fact, scope=scope))
+        scope, root_id = self._opened.scope.canonical, self._opened.root_id
+        self.put(Pending(memory.id, self.seq, Work.PUT, fact=memory.fact, scope=scope, root_id=root_id))

@@ -1,8 +1,8 @@
-"""Index: the knowledge base is brought to what the ledger says, and the ledger is told when it is there.
+"""Index: every generation of the index is brought to what the ledger says, and the ledger is told when it is.
 
-The knowledge base answers late in both directions. So work stays pending until the base itself says
-that it is done, a request that ran beside a forget is undone by whoever sent it, and nothing is called
-absent before it is seen to be.
+An index answers late in both directions. So work stays pending until the index itself says that it is done, a
+request that ran beside a forget is undone by whoever sent it, and nothing is called absent before it is seen
+to be: in every generation there is.
 """
 
 from __future__ import annotations
@@ -25,16 +25,21 @@ from unsay_core.application.ports import ConflictError, DocumentState, IndexTask
 from unsay_core.domain.memory import IndexState, Memory, Status
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from unsay_core.application.ledger import Change
-    from unsay_core.application.ports import Clock, IndexScope
+    from unsay_core.application.ports import Clock, Index, IndexScope
 
-PATIENCE = 4.0  # seconds to wait for the knowledge base before the message goes back to the queue
+PATIENCE = 4.0  # seconds to wait for the index before the message goes back to the queue
 PAUSE = 0.2  # seconds between two looks
 
 INDEXABLE = frozenset({Status.ACTIVE, Status.CANDIDATE, Status.SUPERSEDED})
 _ABSENT = DocumentState(settled=True, present=False)
+
+
+def is_indexable(memory: Memory) -> bool:
+    """True if the index should hold a memory; of no words there is nothing to index."""
+    return memory.status in INDEXABLE and bool(memory.fact.content)
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,8 +52,8 @@ class Job:
 
     @property
     def wants_presence(self) -> bool:
-        """True if the knowledge base should hold the memory; of no words there is nothing to index."""
-        return self.memory is not None and self.is_kept and bool(self.memory.fact.content)
+        """True if the index should hold the memory."""
+        return self.memory is not None and is_indexable(self.memory)
 
     @property
     def is_kept(self) -> bool:
@@ -67,43 +72,89 @@ class Job:
         A memory that is gone is looked at even so: a late request may have brought it back.
         """
         if self.pending is None:
-            return self.memory is not None
+            return self.memory is not None and not self.task.rebuild
         return self.pending.seq > self.task.seq
 
-    def is_done(self, state: DocumentState) -> bool:
-        """True if the knowledge base is known to be as wanted, by a request of ours."""
-        told = self.pending is None or self.pending.submitted
-        return told and state.settled and not state.failed and state.present == self.wants_presence
+    def was_told(self, generation: int) -> bool:
+        """True if the generation was asked for this, or if nothing is owed."""
+        return self.pending is None or generation in self.pending.told
 
-    def has_failed(self, state: DocumentState) -> bool:
+    def is_done(self, generation: int, state: DocumentState) -> bool:
+        """True if the generation is known to be as wanted, by a request of ours."""
+        as_wanted = state.settled and not state.failed and state.present == self.wants_presence
+        return self.was_told(generation) and as_wanted
+
+    def has_failed(self, generation: int, state: DocumentState) -> bool:
         """True if a request of ours came to nothing and the memory does not say so yet."""
-        told = self.pending is not None and self.pending.submitted
+        told = self.pending is not None and generation in self.pending.told
         return told and state.failed and not (self.memory and self.memory.index_state is IndexState.FAILED)
 
-    def needs_telling(self, state: DocumentState) -> bool:
+    def needs_telling(self, generation: int, state: DocumentState) -> bool:
         """True if a request has to be sent: none was, or it came to nothing."""
-        untold = self.pending is not None and not self.pending.submitted
-        return untold or (state.settled and not self.is_done(state))
+        return not self.was_told(generation) or (state.settled and not self.is_done(generation, state))
+
+
+class _Generation:
+    """One generation at work: what it says of the documents, and what it was asked for in this run."""
+
+    def __init__(self, number: int, index: Index, attempt: str) -> None:
+        self.number = number
+        self._index = index
+        self._attempt = attempt
+        self._asked: set[tuple[IndexTask, bool]] = set()
+        self._known: Mapping[str, DocumentState] = {}
+
+    def attend(self, jobs: list[Job]) -> list[Job]:
+        """Look at the documents and ask for what has to be asked; returns what was asked for just now."""
+        self._known = self._index.states([job.task.memory_id for job in jobs])
+        silent = [job for job in jobs if job.needs_telling(self.number, self._state(job))]
+        news = [job for job in silent if job.wish not in self._asked]
+        self._tell(news)
+        self._asked |= {job.wish for job in news}
+        return news
+
+    def is_done(self, job: Job) -> bool:
+        """True if it was as wanted when it was looked at."""
+        return job.is_done(self.number, self._state(job))
+
+    def has_failed(self, job: Job) -> bool:
+        """True if it refuses a memory, and the memory does not say so yet."""
+        return job.has_failed(self.number, self._state(job))
+
+    def _state(self, job: Job) -> DocumentState:
+        return self._known.get(job.task.memory_id, _ABSENT)
+
+    def _tell(self, jobs: list[Job]) -> None:
+        arriving = [job for job in jobs if job.wants_presence]
+        leaving = [job for job in jobs if not job.wants_presence]
+        if arriving:
+            memories = {job.memory.id: job.memory for job in arriving if job.memory}
+            self._index.put(list(memories.values()), token=self._request_name(arriving, "put"))
+        if leaving:
+            ids = dict.fromkeys(job.task.memory_id for job in leaving)
+            self._index.delete(list(ids), token=self._request_name(leaving, "delete"))
+
+    def _request_name(self, jobs: Sequence[Job], verb: str) -> str:
+        parts = [f"{job.task.scope_id}/{job.task.memory_id}/{job.task.seq}" for job in jobs]
+        return " ".join([verb, f"g{self.number}", self._attempt, *parts])
 
 
 def index_memories(
     tasks: Sequence[IndexTask], scope: IndexScope, clock: Clock, attempt: str
 ) -> list[IndexTask]:
-    """Bring up to 10 memories of a scope to the index; returns the tasks that are not done yet.
+    """Bring up to 10 memories of a scope to every generation; returns the tasks that are not done yet.
 
-    `attempt` names the try: a request that the service dropped is sent again under another name.
+    `attempt` names the try: a request that the service dropped is sent again under another name. Raises what
+    a generation raised, after the others were asked.
     """
     give_up = clock.monotonic() + PATIENCE
-    told: set[tuple[IndexTask, bool]] = set()
+    generations = [_Generation(number, index, attempt) for number, index in scope.indexes.items()]
     while jobs := [job for job in _jobs(tasks, scope) if not job.is_over]:
-        states = _states(jobs, scope)
-        silent = [job for job in jobs if job.needs_telling(states[job.task.memory_id])]
-        _tell([job for job in silent if job.wish not in told], scope, attempt)
-        told |= {job.wish for job in silent}
+        _attend(jobs, generations, scope)
         for job in jobs:
-            if job.has_failed(states[job.task.memory_id]):
+            if any(generation.has_failed(job) for generation in generations):
                 _admit_failure(job, scope, clock)
-        ready = [job for job in jobs if job.is_done(states[job.task.memory_id])]
+        ready = [job for job in jobs if all(generation.is_done(job) for generation in generations)]
         finished = {job.task for job in ready if _finish(job, scope, clock)}
         tasks = [job.task for job in jobs if job.task not in finished]
         if not tasks or clock.monotonic() + PAUSE > give_up:
@@ -131,28 +182,25 @@ def _jobs(tasks: Sequence[IndexTask], scope: IndexScope) -> list[Job]:
     return [Job(task, found.get(memories[task]), found.get(owed[task])) for task in tasks]
 
 
-def _tell(silent: list[Job], scope: IndexScope, attempt: str) -> None:
-    arriving = [job for job in silent if job.wants_presence]
-    leaving = [job for job in silent if not job.wants_presence]
-    if arriving:
-        memories = [job.memory for job in arriving if job.memory]
-        scope.index.put(memories, token=_request_name(arriving, "put", attempt))
-    if leaving:
-        ids = [job.task.memory_id for job in leaving]
-        scope.index.delete(ids, token=_request_name(leaving, "delete", attempt))
-    for job in silent:
-        _note(job, scope)
+def _attend(jobs: list[Job], generations: Sequence[_Generation], scope: IndexScope) -> None:
+    told: dict[IndexTask, set[int]] = {job.task: set() for job in jobs}
+    faults: list[Exception] = []
+    for generation in generations:
+        try:
+            for job in generation.attend(jobs):
+                told[job.task].add(generation.number)
+        except Exception as fault:  # noqa: BLE001 - one generation's trouble must not hold up another
+            faults.append(fault)
+    for job in jobs:
+        _note(job, told[job.task], scope)
+    if faults:
+        raise faults[0]
 
 
-def _request_name(jobs: Sequence[Job], verb: str, attempt: str) -> str:
-    parts = [f"{job.task.scope_id}/{job.task.memory_id}/{job.task.seq}" for job in jobs]
-    return " ".join([verb, attempt, *parts])
-
-
-def _note(job: Job, scope: IndexScope) -> None:
-    if job.pending is None:
+def _note(job: Job, told: set[int], scope: IndexScope) -> None:
+    if job.pending is None or told <= set(job.pending.told):
         return
-    noted = replace(job.pending, submitted=True)
+    noted = replace(job.pending, told=tuple(sorted(told | set(job.pending.told))))
     with suppress(ConflictError):  # newer work has taken the place: its message will come
         scope.ledger.commit((Put(noted, Holds("seq", job.pending.seq)),))
 
@@ -164,12 +212,6 @@ def _admit_failure(job: Job, scope: IndexScope, clock: Clock) -> None:
     failed = replace(job.memory, index_state=IndexState.FAILED, indexed_at=clock.now())
     with suppress(ConflictError):  # it has changed: the next look sees how
         scope.ledger.commit((Put(failed, Holds("version", job.memory.version)),))
-
-
-def _states(jobs: list[Job], scope: IndexScope) -> dict[str, DocumentState]:
-    ids = [job.task.memory_id for job in jobs]
-    known = scope.index.states(ids)
-    return {memory_id: known.get(memory_id, _ABSENT) for memory_id in ids}
 
 
 def _finish(job: Job, scope: IndexScope, clock: Clock) -> bool:

@@ -101,7 +101,8 @@ class Pending:
     """Work that documents and index still owe; `seq` is the change that asked for it.
 
     Carries what recall ranks by, so that what was just written is found while the index lags, and the scope's
-    name for whoever keeps the list of scopes; both leave with it.
+    name for whoever keeps the list of scopes; both leave with it. `root_id` is the id of the scope's first
+    segment, under which some indexes lie; `told` are the generations of the index that were asked.
     """
 
     memory_id: str
@@ -109,8 +110,9 @@ class Pending:
     work: Work
     fact: Fact | None = None
     erasure_id: str | None = None
-    submitted: bool = False  # the knowledge base has been told
+    told: tuple[int, ...] = ()
     scope: str | None = None
+    root_id: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

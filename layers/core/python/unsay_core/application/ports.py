@@ -119,10 +119,14 @@ class Anchors(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class OpenScope:
-    """One scope, opened for one principal: everything a use case may touch."""
+    """One scope, opened for one principal: everything a use case may touch.
+
+    `root_id` is the id of its first segment.
+    """
 
     scope: Scope
     id: str
+    root_id: str
     principal: Principal
     keys: ScopeKeys
     ledger: Ledger
@@ -182,7 +186,7 @@ class DocumentState:
 
 
 class Index(Protocol):
-    """The knowledge base as the index worker sees it, for the memories of one scope.
+    """One generation of the index as the index worker sees it, for the memories of one scope.
 
     `token` names a request: the service ignores one it has seen.
     """
@@ -209,6 +213,9 @@ class Documents(Protocol):
     def exists(self, memory_id: str) -> bool:
         """True if any copy is there."""
 
+    def listed(self) -> Iterator[str]:
+        """The ids of all memories of the scope that have a copy."""
+
 
 @dataclass(frozen=True)
 class WorkScope:
@@ -228,18 +235,23 @@ class ProjectScope(WorkScope):
 
 @dataclass(frozen=True)
 class IndexScope(WorkScope):
-    """One scope with its part of the knowledge base."""
+    """One scope with its part of every generation of the index, by the generation's number."""
 
-    index: Index
+    indexes: Mapping[int, Index]
 
 
 @dataclass(frozen=True, slots=True)
 class IndexTask:
-    """One message to the index worker."""
+    """One message to the index worker.
+
+    `rebuild` asks that a memory be looked at though nobody owes it: a generation may lack it.
+    """
 
     scope_id: str
     memory_id: str
     seq: int
+    root_id: str | None = None
+    rebuild: bool = False
 
 
 class IndexQueue(Protocol):
@@ -247,6 +259,9 @@ class IndexQueue(Protocol):
 
     def send(self, tasks: Sequence[IndexTask]) -> None:
         """Enqueue; sending one twice does no harm."""
+
+    def waiting(self) -> int:
+        """About how many messages nobody has taken yet."""
 
 
 class DeadLetters(Protocol):

@@ -27,7 +27,7 @@ def project_memory(memory_id: str, scope: WorkScope, notes: ScopeNotes) -> Index
     pending, memory = found.get(pending_ref(memory_id)), found.get(memory_ref(memory_id))
     if pending is None and memory is None:
         scope.documents.delete(memory_id)  # whoever stored it late may have died before looking again
-    if pending is None or pending.submitted:
+    if pending is None or pending.told:
         return None
     if pending.scope is not None:
         notes.add(Scope.parse(pending.scope))
@@ -36,7 +36,7 @@ def project_memory(memory_id: str, scope: WorkScope, notes: ScopeNotes) -> Index
         memory = scope.ledger.read([memory_ref(memory_id)]).get(memory_ref(memory_id))
     if memory is None:
         scope.documents.delete(memory_id)
-    return IndexTask(scope.id, memory_id, pending.seq)
+    return IndexTask(scope.id, memory_id, pending.seq, pending.root_id)
 
 
 def domain_event(seq: int, scope: WorkScope) -> tuple[str, Mapping[str, object]] | None:

@@ -6,35 +6,34 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import boto3
-from botocore.config import Config
 
-from unsay_core.adapters.bedrock.index import KnowledgeBaseIndex
-from unsay_core.adapters.bedrock.search import KnowledgeBaseSearch
 from unsay_core.adapters.dynamodb.access import DynamoKeys, DynamoRegistry
 from unsay_core.adapters.dynamodb.items import Place
 from unsay_core.adapters.dynamodb.ledger import DynamoLedger
+from unsay_core.adapters.dynamodb.pointer import DynamoReadPointer
 from unsay_core.adapters.messaging import EventBridgeBus, SqsDeadLetters, SqsIndexQueue, SqsPostponer
 from unsay_core.adapters.metrics import FOREIGN_HITS, count
 from unsay_core.adapters.s3.anchors import S3Anchors
 from unsay_core.adapters.s3.documents import S3Documents
 from unsay_core.adapters.scoped_session import QUICK, ScopedClients, ScopedSessions
 from unsay_core.adapters.world import real_world
+from unsay_core.application.generations import Reading
 from unsay_core.application.keys import Keyring
 from unsay_core.application.ports import AuditScope, IndexScope, OpenScope, ProjectScope, WorkScope
 from unsay_core.application.scopes import NotedOnce
-from unsay_core.domain.scope import Action, Principal, PrincipalKind
+from unsay_core.bootstrap.generations import SearchOfReading, index_of
+from unsay_core.domain.scope import Action
+from unsay_core.generations import parse_generations
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Sequence
 
     from mypy_boto3_dynamodb import DynamoDBClient
 
     from unsay_core.application.ports import World
-    from unsay_core.domain.scope import Scope
+    from unsay_core.domain.scope import Principal, Scope
+    from unsay_core.generations import Generation
     from unsay_core.settings import ApiSettings, AuthorizerSettings, IndexSettings, ProjectSettings
-
-# Recall has its own deadline and no time for a second try.
-ONCE = Config(connect_timeout=1, read_timeout=10, retries={"total_max_attempts": 1, "mode": "standard"})
 
 
 def read_keyring(session: boto3.session.Session, secret_arn: str) -> Keyring:
@@ -77,6 +76,15 @@ class ApiService(_Keyed):
         self.settings = settings
 
     @cached_property
+    def _generations(self) -> Sequence[Generation]:
+        return parse_generations(self.settings.index_generations)
+
+    @cached_property
+    def _reading(self) -> Reading:
+        pointer = DynamoReadPointer(self._access, self.settings.access_table)
+        return Reading([each.number for each in self._generations], pointer, self.world.clock)
+
+    @cached_property
     def keys(self) -> DynamoKeys:
         """API keys, under the access table's own role."""
         return DynamoKeys(self._access, self.settings.access_table)
@@ -102,15 +110,17 @@ class ApiService(_Keyed):
         return OpenScope(
             scope=scope,
             id=scope_id,
+            root_id=self.keyring.scope_id(scope.root),
             principal=principal,
             keys=self.keyring.for_scope(scope_id),
             ledger=DynamoLedger(
                 clients.client("dynamodb"), Place(scope_id, settings.ledger_table, settings.record_table)
             ),
-            search=KnowledgeBaseSearch(
-                lambda: clients.client("bedrock-agent-runtime", ONCE),
-                settings.knowledge_base_id,
+            search=SearchOfReading(
+                self._reading,
+                self._generations,
                 scope_id,
+                clients,
                 lambda dropped: count(FOREIGN_HITS, dropped),
             ),
         )
@@ -122,6 +132,7 @@ class ApiService(_Keyed):
         return AuditScope(
             scope=opened.scope,
             id=opened.id,
+            root_id=opened.root_id,
             principal=opened.principal,
             keys=opened.keys,
             ledger=opened.ledger,
@@ -137,29 +148,6 @@ class ApiService(_Keyed):
                 return self.settings.eraser_role_arn
             case _:
                 return self.settings.reader_role_arn
-
-
-def open_as_operator(session: boto3.session.Session, outputs: Mapping[str, str], scope: Scope) -> OpenScope:
-    """A scope under the operator's own AWS credentials, which are not bound to it.
-
-    `outputs` are the deployed stack's.
-    """
-    keyring = read_keyring(session, outputs["PepperSecretArn"])
-    scope_id = keyring.scope_id(scope.canonical)
-    place = Place(scope_id, outputs["LedgerTable"], outputs["RecordTable"])
-    return OpenScope(
-        scope=scope,
-        id=scope_id,
-        principal=Principal("operator", PrincipalKind.HUMAN, ()),
-        keys=keyring.for_scope(scope_id),
-        ledger=DynamoLedger(session.client("dynamodb", config=QUICK), place),
-        search=KnowledgeBaseSearch(
-            lambda: session.client("bedrock-agent-runtime", config=ONCE),
-            outputs["KnowledgeBaseId"],
-            scope_id,
-            lambda _: None,  # an operator's own machine has no metrics; the log says it
-        ),
-    )
 
 
 class AuthorizerService(_Keyed):
@@ -224,7 +212,7 @@ class ProjectService(_Workshop):
 
 
 class IndexService(_Workshop):
-    """What the index λ needs: scopes with the knowledge base."""
+    """What the index λ needs: scopes with the index."""
 
     def __init__(self, settings: IndexSettings, **given: Any) -> None:
         super().__init__(settings, **given)
@@ -233,11 +221,12 @@ class IndexService(_Workshop):
         self.queue = SqsPostponer(sqs, settings.index_queue_url)
         self.dead_letters = SqsDeadLetters(sqs, settings.index_dead_letters_url)
 
+    @cached_property
+    def _generations(self) -> Sequence[Generation]:
+        return parse_generations(self._settings.index_generations)
+
     def index_scope(self, scope_id: str) -> IndexScope:
-        """One scope with its part of the knowledge base."""
-        clients, settings = self.clients(scope_id), self._settings
-        index = KnowledgeBaseIndex(
-            clients.client("bedrock-agent"), settings.knowledge_base_id, settings.data_source_id, scope_id
-        )
-        scope = self.work_scope(scope_id)
-        return IndexScope(id=scope.id, ledger=scope.ledger, documents=scope.documents, index=index)
+        """One scope with its part of every generation."""
+        clients, scope = self.clients(scope_id), self.work_scope(scope_id)
+        indexes = {each.number: index_of(each, scope_id, clients) for each in self._generations}
+        return IndexScope(id=scope.id, ledger=scope.ledger, documents=scope.documents, indexes=indexes)

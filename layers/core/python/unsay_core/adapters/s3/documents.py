@@ -11,7 +11,7 @@ from unsay_core.adapters.records import to_record
 from unsay_core.contracts import exact_json
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
     from mypy_boto3_s3 import S3Client
 
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 _MISSING = frozenset({"404", "NoSuchKey", "NotFound"})
 _LOST_RACE = frozenset({"PreconditionFailed", "ConditionalRequestConflict", "412", "409"})
 ROUNDS = 5
+_SUFFIX = ".json"
 
 
 class S3Documents:
@@ -61,6 +62,18 @@ class S3Documents:
             )
         return found["KeyCount"] > 0
 
+    def listed(self) -> Iterator[str]:
+        """One request for every thousand objects."""
+        wanted: Any = {"Bucket": self._bucket, "Prefix": self._prefix}
+        while True:
+            with translated("the document store"):
+                found = self._client().list_objects_v2(**wanted)
+            for each in found.get("Contents", []):
+                yield each["Key"].removeprefix(self._prefix).removesuffix(_SUFFIX)
+            if not found["IsTruncated"]:
+                return
+            wanted["ContinuationToken"] = found["NextContinuationToken"]
+
     def _stored(self, memory: Memory, there: dict[str, Any] | None) -> bool:
         guard: Any = {"IfMatch": there["ETag"]} if there else {"IfNoneMatch": "*"}
         try:
@@ -89,7 +102,7 @@ class S3Documents:
             raise
 
     def _key(self, memory_id: str) -> str:
-        return f"{self._prefix}{memory_id}.json"
+        return f"{self._prefix}{memory_id}{_SUFFIX}"
 
 
 def _body(memory: Memory) -> bytes:

@@ -1,0 +1,78 @@
+"""The project and index workers over the fake service, driven message by message."""
+
+from __future__ import annotations
+
+import itertools
+from typing import TYPE_CHECKING
+
+from unsay_core.application.index_memories import index_memories
+from unsay_core.application.project import project_memory
+
+if TYPE_CHECKING:
+    from tests.support.fakes import FakeService, MemoryDocuments
+    from tests.support.http import Caller
+    from unsay_core.application.ports import IndexScope, IndexTask
+
+
+SCOPE = "acme/alice"
+
+
+class Workers:
+    """The project and index workers of one scope, their messages, and a way to kill them."""
+
+    def __init__(self, service: FakeService, api: Caller) -> None:
+        self.service, self.api = service, api
+        self.scope_id = service.keyring.scope_id(SCOPE)
+        self.base = service.knowledge_base
+        self.attempts = itertools.count(1)
+
+    @property
+    def documents(self) -> MemoryDocuments:
+        return self.service.documents[self.scope_id]
+
+    def project(self, memory_id: str) -> IndexTask | None:
+        """One stream record."""
+        return project_memory(memory_id, self.service.work_scope(self.scope_id), self.service.scope_notes)
+
+    def index(self, *tasks: IndexTask | None, scope: IndexScope | None = None) -> list[IndexTask]:
+        """One delivery of messages; returns those that have to come again."""
+        wanted = [task for task in tasks if task]
+        opened = scope or self.service.index_scope(self.scope_id)
+        return index_memories(wanted, opened, SettlingClock(self), str(next(self.attempts)))
+
+    def run(self, memory_id: str) -> None:
+        """Everything that is owed for a memory, until nothing is."""
+        task = self.project(memory_id)
+        left = [task] if task else []
+        for _ in range(10):
+            if not left:
+                return
+            left = self.index(*left)
+        raise AssertionError("the work has no end")
+
+    def settle(self) -> None:
+        for base in self.service.generations.values():
+            base.settle()
+
+    def is_clean(self, memory_id: str) -> bool:
+        """True if no store holds the memory."""
+        held = any(base.holds(memory_id) for base in self.service.generations.values())
+        return not self.documents.exists(memory_id) and not held
+
+
+class SettlingClock:
+    """A clock whose waiting is what the knowledge base needs to get things done."""
+
+    def __init__(self, workers: Workers) -> None:
+        self._workers = workers
+        self._clock = workers.service.clock
+
+    def now(self) -> object:
+        return self._clock.now()
+
+    def monotonic(self) -> float:
+        return self._clock.monotonic()
+
+    def sleep(self, seconds: float) -> None:
+        self._clock.sleep(seconds)
+        self._workers.settle()
