@@ -168,10 +168,13 @@ def recall(
     valid_at: Instant | None = None,
     known_at: Instant | None = None,
     deadline_ms: int = 3_000,
+    format: Literal["entries", "prompt"] = "entries",
+    max_chars: int | None = None,
 ) -> Ask[RecallOut]:
     """The memories that answer a query best, in one scope or in up to eight `scopes`.
 
     `filter` narrows: `{"eq": ["metadata.team", "red"]}`; docs/filters.md has the language.
+    With `format="prompt"` the answer's `prompt` is one block to paste, of at most `max_chars`.
     `degraded` is true when a store was late or down; `reasons` then say which, and what the rest found
     is there.
     """
@@ -189,6 +192,8 @@ def recall(
         "valid_at": _instant(valid_at),
         "known_at": _instant(known_at),
         "deadline_ms": deadline_ms,
+        "format": format,
+        "max_chars": max_chars,
     }
     return Ask(RecallOut, "POST", ("recall",), body=body, repeatable=True)
 

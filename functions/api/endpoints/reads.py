@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from functions.api.endpoints.reply import Reply, memory_reply, page_reply, start_of_page, within_size
 from unsay_core.application.look_up import ListMemories, get, history, list_memories
@@ -11,6 +11,7 @@ from unsay_core.application.recall import Recall, recall
 from unsay_core.application.scopes import known_scopes
 from unsay_core.application.statistics import statistics
 from unsay_core.contracts import answers, requests
+from unsay_core.contracts.prompt import MOST_CHARS, fitting, prompt_block
 from unsay_core.domain.ids import require_id
 from unsay_core.domain.scope import Action
 
@@ -86,7 +87,18 @@ def recall_memories(call: Call, service: ApiService) -> Reply:
     now = asked.known_at or service.world.clock.now()
     answer = answers.recollection_answer(found, now, took)
     answer["items"] = within_size(answer["items"])
+    if asked.format == "prompt":
+        return Reply(200, _as_prompt(answer, asked.max_chars or MOST_CHARS))
+    if asked.max_chars:
+        sizes = [len(item["memory"]["content"]) for item in answer["items"]]
+        answer["items"] = [answer["items"][at] for at in fitting(sizes, asked.max_chars)]
     return Reply(200, answer)
+
+
+def _as_prompt(answer: dict[str, Any], max_chars: int) -> dict[str, Any]:
+    """The answer with its block; the items are those in it."""
+    block, chosen = prompt_block([item["memory"] for item in answer["items"]], max_chars)
+    return {**answer, "items": [answer["items"][at] for at in chosen], "prompt": block}
 
 
 def get_statistics(call: Call, service: ApiService) -> Reply:

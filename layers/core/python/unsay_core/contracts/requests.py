@@ -31,6 +31,7 @@ from unsay_core.contracts.base import (
     refuse,
 )
 from unsay_core.contracts.filter import FilterField, FilterText
+from unsay_core.contracts.prompt import MOST_CHARS
 from unsay_core.domain.memory import (
     BELIEFS,
     SLOT_KEY_FORM,
@@ -218,6 +219,8 @@ class RecallIn(Wire):
     valid_at: Instant | None = None
     known_at: Instant | None = None
     deadline_ms: Annotated[int, Field(ge=50, le=10_000)] = 3_000
+    format: Literal["entries", "prompt"] = "entries"
+    max_chars: Annotated[int, Field(ge=1, le=MOST_CHARS)] | None = None
 
     @model_validator(mode="after")
     def _one_way_to_say_where(self) -> RecallIn:

@@ -234,6 +234,7 @@ class RecallOut(Answer):
     reasons: list[str]
     considered: int
     took_ms: int
+    prompt: str | None = None
 
 
 class CascadeOut(Answer):
