@@ -118,7 +118,7 @@ class Route:
             return None
         properties, required = self._body.get("properties", {}), self._body.get("required", [])
         plain = {name: schema for name, schema in properties.items() if not self._kind(schema)}
-        wanted = [name for name in plain if name in required]
+        wanted = [name for name, schema in plain.items() if name in required or _is_text(schema)]
         if not required and plain and not scopes.keys() & {p for p in self.places if p.part == "body"}:
             wanted = [next(iter(plain))]  # a body that may leave out anything still has to say something
         body = {name: self._sample(plain[name]) for name in wanted}
@@ -174,6 +174,11 @@ def routes() -> list[Route]:
         for method, operation in operations.items()
         if method in METHODS
     ]
+
+
+def _is_text(schema: dict[str, Any]) -> bool:
+    """True for free text: it may be left out, and some requests say too little without it."""
+    return schema.get("type") == "string" and not schema.keys() & {"enum", "pattern", "format", "const"}
 
 
 def _bare(schema: dict[str, Any]) -> dict[str, Any]:
