@@ -11,10 +11,14 @@ from functools import cached_property
 from typing import Any
 from urllib.parse import quote
 
+from pydantic import TypeAdapter
+
 from unsay_core.contracts import exact_json
+from unsay_core.contracts.base import ScopeField
 from unsay_core.contracts.openapi import document
 
 METHODS = ("get", "post", "put", "patch", "delete")
+A_SCOPE = TypeAdapter(ScopeField).json_schema()["anyOf"]
 SCOPE, SCOPES, PATTERN = "scope", "scopes", "pattern"
 
 
@@ -127,7 +131,7 @@ class Route:
     def _kind(self, schema: dict[str, Any]) -> str | None:
         """What kind of place for a scope a schema describes, if any."""
         options = [self._resolved(option) for option in schema.get("anyOf", [schema])]
-        if {"maxLength": 512, "type": "string"}.items() <= _bare(options[0]).items() and len(options) > 1:
+        if options[: len(A_SCOPE)] == A_SCOPE:
             return SCOPE
         items = next((self._resolved(o["items"]) for o in options if o.get("type") == "array"), {})
         if "anyOf" in items and self._kind(items) == SCOPE:
@@ -179,10 +183,6 @@ def routes() -> list[Route]:
 def _is_text(schema: dict[str, Any]) -> bool:
     """True for free text: it may be left out, and some requests say too little without it."""
     return schema.get("type") == "string" and not schema.keys() & {"enum", "pattern", "format", "const"}
-
-
-def _bare(schema: dict[str, Any]) -> dict[str, Any]:
-    return {key: value for key, value in schema.items() if key in ("type", "maxLength")}
 
 
 def _encoded(query: dict[str, Any]) -> str:
