@@ -5,20 +5,24 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from tests.model.conftest import InMemory, Stores
+from tests.support.candidates import candidate
 from tests.support.fakes import FakeService
 from tests.support.http import Answer, Caller
 from unsay_core.application.digests import value_digest
 from unsay_core.application.ledger import (
-    HEAD,
     Area,
     Delete,
     Head,
     Pending,
+    Put,
     Reviewable,
     Slot,
     Version,
     pending_ref,
 )
+from unsay_core.application.review import RESTATED
+from unsay_core.domain.audit import AuditEntry
 from unsay_core.domain.erasure import Erasure
 from unsay_core.domain.memory import Memory
 from unsay_core.domain.tombstone import Tombstone
@@ -45,54 +49,70 @@ def lift(api: Caller) -> Answer:
     return api.lift(value_digest(keyring.for_scope(keyring.scope_id(SCOPE)), TEA))
 
 
-# Every verb, on a memory in the slot `home` (version 1) and one in doubt (version 2).
-VERBS: dict[str, Callable[[Caller, str, str], Answer]] = {
-    "remember": lambda api, home, doubted: api.remember(PORTO),
-    "remember by name": lambda api, home, doubted: api.remember(PORTO, **NAMED),
-    "remember into the slot": lambda api, home, doubted: api.remember(PORTO, key="home"),
-    "remember a duplicate": lambda api, home, doubted: api.remember(LISBON, key="home", **FROM_A_RUN),
-    "remember a duplicate by name": lambda api, home, doubted: api.remember(
-        LISBON, key="home", **FROM_A_RUN, **NAMED
+# Every verb, on a memory in the slot `home` (version 1), one in doubt (version 2), and one that the user has
+# said anew after it was taken back.
+VERBS: dict[str, Callable[[Caller, Life], Answer]] = {
+    "remember": lambda api, life: api.remember(PORTO),
+    "remember by name": lambda api, life: api.remember(PORTO, **NAMED),
+    "remember into the slot": lambda api, life: api.remember(PORTO, key="home"),
+    "remember a duplicate": lambda api, life: api.remember(LISBON, key="home", **FROM_A_RUN),
+    "remember a duplicate by name": lambda api, life: api.remember(LISBON, key="home", **FROM_A_RUN, **NAMED),
+    "batch": lambda api, life: batch(api),
+    "batch by name": lambda api, life: batch(api, idempotency_key="k"),
+    "remember what was taken back": lambda api, life: api.remember(TEA),
+    "edit": lambda api, life: api.edit(life.home, content=PORTO),
+    "leave the slot": lambda api, life: api.edit(life.home, key=None),
+    "correct": lambda api, life: api.correct(life.home, PORTO),
+    "correct to a value that is elsewhere": lambda api, life: api.correct(life.home, DOG, key=None),
+    "restate": lambda api, life: api.correct(life.home, LISBON.lower(), "wrong", tags=["a"]),
+    "correct by name": lambda api, life: api.correct(life.home, PORTO, "wrong", **NAMED),
+    "retract": lambda api, life: api.retract(life.home, note="never"),
+    "retract what waits": lambda api, life: api.retract(life.doubted, version=2),
+    "dispute": lambda api, life: api.dispute(life.home),
+    "approve": lambda api, life: api.decide(life.doubted, "approve", version=2),
+    "reject": lambda api, life: api.decide(life.doubted, "reject", version=2, reason="incorrect"),
+    "approve what was said anew": lambda api, life: api.decide(life.anew, "approve"),
+    "reject what was said anew": lambda api, life: api.decide(life.anew, "reject", reason="policy"),
+    "retract by name": lambda api, life: api.retract(life.home, **NAMED),
+    "dispute by name": lambda api, life: api.dispute(life.home, **NAMED),
+    "approve by name": lambda api, life: api.decide(life.doubted, "approve", version=2, **NAMED),
+    "reject by name": lambda api, life: api.decide(
+        life.doubted, "reject", version=2, reason="incorrect", **NAMED
     ),
-    "batch": lambda api, home, doubted: batch(api),
-    "batch by name": lambda api, home, doubted: batch(api, idempotency_key="k"),
-    "remember what was taken back": lambda api, home, doubted: api.remember(TEA),
-    "edit": lambda api, home, doubted: api.edit(home, content=PORTO),
-    "leave the slot": lambda api, home, doubted: api.edit(home, key=None),
-    "correct": lambda api, home, doubted: api.correct(home, PORTO),
-    "correct to a value that is elsewhere": lambda api, home, doubted: api.correct(home, DOG, key=None),
-    "restate": lambda api, home, doubted: api.correct(home, LISBON.lower(), "wrong", tags=["a"]),
-    "correct by name": lambda api, home, doubted: api.correct(home, PORTO, "wrong", **NAMED),
-    "retract": lambda api, home, doubted: api.retract(home, note="never"),
-    "retract what waits": lambda api, home, doubted: api.retract(doubted, version=2),
-    "dispute": lambda api, home, doubted: api.dispute(home),
-    "approve": lambda api, home, doubted: api.decide(doubted, "approve", version=2),
-    "reject": lambda api, home, doubted: api.decide(doubted, "reject", version=2, reason="incorrect"),
-    "forget": lambda api, home, doubted: api.forget(home),
-    "forget the id": lambda api, home, doubted: api.forget(home, tombstone="id"),
-    "forget what waits": lambda api, home, doubted: api.forget(doubted),
-    "lift": lambda api, home, doubted: lift(api),
+    "forget": lambda api, life: api.forget(life.home),
+    "forget the id": lambda api, life: api.forget(life.home, tombstone="id"),
+    "forget what waits": lambda api, life: api.forget(life.doubted),
+    "lift": lambda api, life: lift(api),
 }
 
 
 class Life:
-    """A scope in which one memory holds a slot, one is in doubt and one was taken back."""
+    """A scope in which one memory holds a slot, one is in doubt and one was taken back and said anew."""
 
-    def __init__(self, service: FakeService) -> None:
-        self.service = service
-        api = Caller(service)
+    def __init__(self) -> None:
+        self.service = FakeService()
+        api = Caller(self.service)
         self.home = api.remember(LISBON, key="home")["id"]
         self.doubted = api.remember(DOG)["id"]
         api.dispute(self.doubted)
         api.retract(api.remember(TEA)["id"])
-        (self.scope_id,) = service.ledgers
-        self.plain: Any = service.ledgers[self.scope_id]
+        self.anew = candidate(self.service, TEA, RESTATED).id
+        ((self.scope_id, self.plain),) = self.service.ledgers.items()  # type: ignore[var-annotated]
+        self.stores: Stores = InMemory()
+        self.past = self.stores.everything_in(self.plain)
+
+    def begin(self, stores: Stores) -> Any:
+        """The same past again, in a ledger of its own."""
+        self.stores, self.plain = stores, stores.new()(self.scope_id)
+        self.plain.commit(tuple(Put(entry) for entry in self.past))
+        self.service.ledgers[self.scope_id] = self.plain
+        return self.plain
 
     def send(self, verb: str, ledger: Any = None) -> Answer:
         """The request, to a process that has just started and sees the ledger through another."""
         self.service.ledgers[self.scope_id] = ledger or self.plain
         try:
-            return VERBS[verb](Caller(self.service), self.home, self.doubted)
+            return VERBS[verb](Caller(self.service), self)
         finally:
             self.service.ledgers[self.scope_id] = self.plain
 
@@ -105,14 +125,15 @@ class Life:
 
     def looks(self) -> list[Any]:
         """Everything in the ledger but ids, times and digests, which differ from one try to the next."""
-        seen = [_seen(entry) for area in Area for entry in self.plain.page(area, limit=100)]
-        head = self.plain.read([HEAD]).get(HEAD) or Head()
-        events = Caller(self.service).events(SCOPE)
-        return [head.seq, head.epoch, head.memories, events, sorted(seen, key=repr)]
+        return sorted(map(_seen, self.stores.everything_in(self.plain)), key=repr)
 
 
 def _seen(entry: Any) -> tuple[Any, ...]:
     match entry:
+        case Head(seq=seq, epoch=epoch, memories=memories):
+            return ("head", seq, epoch, memories)
+        case AuditEntry(seq=seq, happening=happening):
+            return ("event", seq, happening.event, happening.reason, happening.version)
         case Memory() as m:
             links = len(m.supersedes), m.superseded_by is None, m.superseded_because, len(m.corroborations)
             return (

@@ -405,10 +405,12 @@ def expected(row: Row, now: datetime) -> tuple[Any, ...]:
 
 
 @pytest.mark.parametrize(
-    ("backend", "examples", "steps"), [("memory", 50, 30), ("sqlite", 8, 30), ("dynamodb", 3, 12)]
+    ("stores", "examples", "steps"),
+    [("memory", 50, 30), ("sqlite", 8, 30), ("dynamodb", 3, 12)],
+    indirect=["stores"],
 )
 def test_any_sequence_of_calls_answers_as_the_model_says(
-    backend: str, new_service: Callable[[], FakeService], examples: int, steps: int
+    new_service: Callable[[], FakeService], examples: int, steps: int
 ) -> None:
     class Machine(LedgerMachine):
         pass
