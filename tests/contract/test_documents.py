@@ -71,3 +71,11 @@ def test_writers_of_one_memory_at_once_do_not_fail_each_other(documents: Documen
     with ThreadPoolExecutor(4) as pool:
         list(pool.map(lambda version: documents.put(replace(memory(1), version=version)), [2, 1, 3, 2]))
     assert documents.exists(memory(1).id)
+
+
+def test_what_is_there_is_listed(documents: Documents) -> None:
+    assert list(documents.listed()) == []
+    for number in (1, 2, 3):
+        documents.put(memory(number))
+    documents.delete(memory(2).id)
+    assert sorted(documents.listed()) == [memory(1).id, memory(3).id]

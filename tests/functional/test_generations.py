@@ -130,6 +130,22 @@ def test_a_generation_that_is_down_holds_up_no_other(workers: Workers, api: Call
     assert api.receipt(erasure["id"])["state"] == "pending"
 
 
+def test_a_generation_that_was_down_during_an_edit_gets_the_later_version(
+    workers: Workers, api: Caller, listed: FakeKnowledgeBase
+) -> None:
+    memory = api.remember("Alice lives in Lisbon.")
+    workers.run(memory["id"])
+    api.edit(memory["id"], version=1, content="Alice lives in Porto.")
+    task = workers.project(memory["id"])
+    plain = workers.service.index_scope(workers.scope_id)
+    broken = type(plain)(plain.id, plain.ledger, plain.documents, {**plain.indexes, NEW: Down()})
+    with pytest.raises(UnavailableError):
+        workers.index(task, scope=broken)
+    assert workers.index(task) == []
+    for base in (workers.base, listed):
+        assert base.documents[workers.scope_id, memory["id"]].fact.content == "Alice lives in Porto."
+
+
 def test_what_is_pending_when_a_generation_is_added_goes_there_too(
     workers: Workers, api: Caller, service: FakeService, new: FakeKnowledgeBase
 ) -> None:
