@@ -205,7 +205,7 @@ def base(request: pytest.FixtureRequest) -> Base:
     def opened(scope_id: str) -> tuple[Index, Search]:
         index = KnowledgeBaseIndex(tagged("bedrock-agent", scope_id), knowledge_base, source, scope_id)
         client = tagged("bedrock-agent-runtime", scope_id)
-        return index, KnowledgeBaseSearch(lambda: client, knowledge_base, scope_id, pytest.fail)
+        return index, KnowledgeBaseSearch(lambda _: client, knowledge_base, scope_id, pytest.fail)
 
     return Base(opened, lambda look: eventually(look) and None)
 

@@ -12,6 +12,7 @@ import pytest
 
 os.environ.setdefault("POWERTOOLS_SERVICE_NAME", "api")
 os.environ.setdefault("POWERTOOLS_TRACE_DISABLED", "true")
+os.environ.setdefault("POWERTOOLS_METRICS_NAMESPACE", "unsay")
 
 from tests.support.fakes import FakeService
 from tests.support.http import Caller

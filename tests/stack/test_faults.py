@@ -124,3 +124,30 @@ def test_a_document_the_index_refuses_is_said_to_have_failed_and_heals(
     assert refused["id"] in [item["memory"]["id"] for item in found["items"]]
     faults(kb_fail_ids=[])
     eventually(lambda: index_state(client, scope, refused["id"]) == "indexed", within=120)
+
+
+def test_a_knowledge_base_that_takes_half_a_minute_is_not_waited_for(
+    client: httpx.Client, faults: Faults
+) -> None:
+    scope = "faults/slow"
+    memory = client.post("/v1/memories", json={"scope": scope, "content": "Alice lives in Lisbon."}).json()
+    eventually(lambda: index_state(client, scope, memory["id"]) == "indexed", within=60)
+    asked = {"scope": scope, "query": "Where does Alice live?", "deadline_ms": 2_000}
+    assert client.post("/v1/recall", json=asked).status_code == 200
+    faults(delay_seconds={"bedrock-agent-runtime.Retrieve": 30})
+    slow = client.post("/v1/recall", json=asked).json()
+    assert [item["memory"]["id"] for item in slow["items"]] == [memory["id"]]
+    assert (slow["degraded"], slow["reasons"]) == (True, ["knowledge_base_timeout"])
+    assert slow["took_ms"] < 15_000, "half of what the knowledge base takes"
+    faults(delay_seconds={})
+
+
+def test_a_ledger_that_hangs_is_said_within_the_deadline(client: httpx.Client, faults: Faults) -> None:
+    asked = {"scope": "faults/hangs", "query": "tea", "deadline_ms": 1_000}
+    assert client.post("/v1/recall", json=asked).status_code == 200
+    faults(delay_seconds={"dynamodb.BatchGetItem": 30})
+    answer = client.post("/v1/recall", json=asked)
+    assert (answer.status_code, answer.json()["code"]) == (503, "unavailable")
+    assert answer.json()["reasons"] == ["ledger_timeout"]
+    faults(delay_seconds={})
+    eventually(lambda: client.post("/v1/recall", json=asked).status_code == 200, within=60)

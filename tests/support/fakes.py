@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from tests.support.clock import FakeClock, fake_world
 from tests.support.knowledge_base import FakeIndex, FakeKnowledgeBase, FakeSearch
 from unsay_core.adapters.memory_ledger import MemoryLedger
+from unsay_core.application.breaker import Breaker, GuardedSearch
 from unsay_core.application.keys import Keyring
 from unsay_core.application.ledger import Area
 from unsay_core.application.ports import (
@@ -193,6 +194,7 @@ class FakeService:
         self.scope_notes = NotedOnce(self.registry)
         self.knowledge_base = FakeKnowledgeBase()
         self.generations = {1: self.knowledge_base}
+        self.breaker = Breaker(self.clock.monotonic)
         self.queue = MemoryIndexQueue()
         self.dead_letters = MemoryDeadLetters()
         self.ledgers: dict[str, MemoryLedger] = defaultdict(MemoryLedger)
@@ -214,7 +216,7 @@ class FakeService:
             principal=principal,
             keys=self.keyring.for_scope(scope_id),
             ledger=self.ledgers[scope_id],
-            search=FakeSearch(self.knowledge_base, scope_id),
+            search=GuardedSearch(FakeSearch(self.knowledge_base, scope_id), self.breaker),
         )
 
     def open_audit(self, principal: Principal, scope: Scope) -> AuditScope:

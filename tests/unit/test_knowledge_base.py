@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import itertools
 import json
+import socket
 from collections.abc import Callable
 from datetime import UTC, datetime
 from typing import Any
 
+import boto3
 import pytest
 from botocore.exceptions import ClientError, ConnectTimeoutError, EndpointConnectionError, ReadTimeoutError
 from hypothesis import given
@@ -18,6 +20,7 @@ from unsay_core.adapters.bedrock.index import KnowledgeBaseIndex
 from unsay_core.adapters.bedrock.search import LIVE, KnowledgeBaseSearch, scope_filter
 from unsay_core.adapters.metrics import FOREIGN_HITS, count
 from unsay_core.application.ports import DocumentState, Hit, SearchError
+from unsay_core.bootstrap.generations import once
 from unsay_core.domain.memory import Status
 
 MINE, OTHER = "a" * 52, "b" * 52
@@ -47,7 +50,7 @@ def result(memory_id: str, score: float = 0.5, **metadata: Any) -> dict[str, Any
 
 def search(answer: Any, on_foreign: Callable[[int], None] = pytest.fail) -> tuple[Base, KnowledgeBaseSearch]:
     base = Base(answer)
-    return base, KnowledgeBaseSearch(lambda: base, "KB", MINE, on_foreign)  # type: ignore[arg-type,return-value]
+    return base, KnowledgeBaseSearch(lambda _: base, "KB", MINE, on_foreign)  # type: ignore[arg-type,return-value]
 
 
 def nearest(answer: Any, on_foreign: Callable[[int], None] = pytest.fail, **given: Any) -> list[Hit]:
@@ -228,3 +231,25 @@ def test_a_request_has_a_name_of_the_services_form_and_another_request_another()
     names = [asked["clientToken"] for asked in base.asked]
     assert names[0] == names[1] != names[2]
     assert all(33 <= len(name) <= 256 and name.isalnum() for name in names)
+
+
+def test_a_call_that_nobody_waits_for_ends_by_itself() -> None:
+    """A knowledge base that takes the question and never answers leaves no thread behind."""
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        endpoint = f"http://127.0.0.1:{silent.getsockname()[1]}"
+        session = boto3.session.Session("key", "secret", region_name="us-east-1")
+
+        def client(timeout: float) -> Any:
+            assert timeout == 0.2
+            return session.client("bedrock-agent-runtime", endpoint_url=endpoint, config=once(timeout))
+
+        base = KnowledgeBaseSearch(client, "KB12345678", MINE, pytest.fail)
+        with pytest.raises(SearchError, match="knowledge_base_timeout"):
+            base.nearest("tea", limit=1, live_only=True, timeout=0.2)
+
+
+@pytest.mark.parametrize(("timeout", "patience"), [(0.04, 1), (1.0, 1), (2.4, 3), (8.0, 10), (60.0, 10)])
+def test_a_client_waits_little_longer_than_it_may(timeout: float, patience: int) -> None:
+    assert once(timeout) is once(timeout)
+    assert once(timeout).read_timeout == patience  # type: ignore[attr-defined]
+    assert once(timeout).retries["total_max_attempts"] == 1  # type: ignore[attr-defined]

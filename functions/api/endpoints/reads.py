@@ -6,6 +6,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from functions.api.endpoints.reply import Reply, memory_reply, page_reply, start_of_page, within_size
+from unsay_core.adapters.metrics import DEGRADED, count
 from unsay_core.application.look_up import ListMemories, get, history, list_memories
 from unsay_core.application.recall import Recall, recall
 from unsay_core.application.scopes import known_scopes
@@ -82,7 +83,7 @@ def recall_memories(call: Call, service: ApiService) -> Reply:
         known_at=asked.known_at,
         deadline=asked.deadline_ms / 1000,
     )
-    found = recall(query, doors, service.world)
+    found = recall(query, doors, service.world, note=lambda reason: count(DEGRADED, reason=reason))
     took = service.world.clock.monotonic() - started
     now = asked.known_at or service.world.clock.now()
     answer = answers.recollection_answer(found, now, took)

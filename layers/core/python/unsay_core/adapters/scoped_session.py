@@ -34,6 +34,15 @@ QUICK = Config(
     tcp_keepalive=True,
 )
 
+# For what somebody waits for with a deadline: what is given up on ends by itself within some ten seconds.
+PROMPT = Config(
+    connect_timeout=2,
+    read_timeout=5,
+    retries={"mode": "standard", "total_max_attempts": 2},
+    max_pool_connections=16,
+    tcp_keepalive=True,
+)
+
 
 class ScopedClients:
     """The AWS clients of one tagged session, made when first asked for.
@@ -46,16 +55,17 @@ class ScopedClients:
     ) -> None:
         self._session = session
         self._credentials = credentials
-        self._clients: dict[str, Any] = {}
+        self._clients: dict[tuple[str, Config], Any] = {}
         self._lock = lock
         self.expires_at = expires_at
 
     def client(self, service: str, config: Config = QUICK) -> Any:
         """A client of one service with this session's credentials."""
         with self._lock:
-            if service not in self._clients:
-                self._clients[service] = self._session.client(service, config=config, **self._credentials)
-            return self._clients[service]
+            if (service, config) not in self._clients:
+                made = self._session.client(service, config=config, **self._credentials)
+                self._clients[service, config] = made
+            return self._clients[service, config]
 
 
 class ScopedSessions:
@@ -64,7 +74,7 @@ class ScopedSessions:
     def __init__(self, session: Session, now: Callable[[], datetime]) -> None:
         self._session = session
         self._now = now
-        self._sts: STSClient = session.client("sts", config=QUICK)
+        self._sts: STSClient = session.client("sts", config=PROMPT)
         self._open: OrderedDict[tuple[str, str | None], ScopedClients] = OrderedDict()
         self._lock = threading.Lock()
         self._making = threading.Lock()

@@ -52,20 +52,23 @@ def recall(
     *,
     ranking: Ranking | None = None,
     sources: Sequence[Source] = SOURCES,
+    note: Callable[[str], None] = lambda _: None,
 ) -> Recollection:
     """The best memories of all scopes together, on one scale; each door opens one scope.
 
-    Answers within the deadline, with reasons for whatever was late or down. Raises `UnavailableError` if
-    no scope could be read at all: an empty answer would be a lie.
+    Answers within the deadline, with reasons for whatever was late or down; `note` is told of each. Raises
+    `UnavailableError` if no scope could be read at all: an empty answer would be a lie.
     """
     started = world.clock.monotonic()
     asked = [ScopeRecall(query, door, sources, world, started=started) for door in doors]
     for scope in asked:
         scope.gather()
     loaded = [found for scope in asked if (found := scope.loaded())]
+    reasons = list(dict.fromkeys(reason for scope in asked for reason in scope.reasons))
+    for reason in reasons:
+        note(reason)
     if not loaded:
-        raise UnavailableError("no store answered in time")
-    reasons = [reason for scope in asked for reason in scope.reasons]
+        raise UnavailableError("no store answered in time", reasons=reasons)
     return _together(query, loaded, reasons, world, ranking or Ranking())
 
 
@@ -77,7 +80,7 @@ def _together(
     nothing = [SCOPE_EMPTY if all(scope.is_empty for scope in loaded) else NOTHING_RELEVANT]
     return Recollection(
         items=tuple(found[: query.limit]),
-        reasons=tuple(dict.fromkeys([*reasons, *([] if found else nothing)])),
+        reasons=(*reasons, *([] if found else nothing)),
         degraded=bool(reasons),
         considered=sum(len(scope.memories) for scope in loaded),
     )

@@ -15,8 +15,9 @@ from unsay_core.adapters.messaging import EventBridgeBus, SqsDeadLetters, SqsInd
 from unsay_core.adapters.metrics import FOREIGN_HITS, count
 from unsay_core.adapters.s3.anchors import S3Anchors
 from unsay_core.adapters.s3.documents import S3Documents
-from unsay_core.adapters.scoped_session import QUICK, ScopedClients, ScopedSessions
+from unsay_core.adapters.scoped_session import PROMPT, QUICK, ScopedClients, ScopedSessions
 from unsay_core.adapters.world import real_world
+from unsay_core.application.breaker import Breaker, GuardedSearch
 from unsay_core.application.generations import Reading
 from unsay_core.application.keys import Keyring
 from unsay_core.application.ports import AuditScope, IndexScope, OpenScope, ProjectScope, WorkScope
@@ -30,7 +31,7 @@ if TYPE_CHECKING:
 
     from mypy_boto3_dynamodb import DynamoDBClient
 
-    from unsay_core.application.ports import World
+    from unsay_core.application.ports import Search, World
     from unsay_core.domain.scope import Principal, Scope
     from unsay_core.generations import Generation
     from unsay_core.settings import ApiSettings, AuthorizerSettings, IndexSettings, ProjectSettings
@@ -114,16 +115,25 @@ class ApiService(_Keyed):
             principal=principal,
             keys=self.keyring.for_scope(scope_id),
             ledger=DynamoLedger(
-                clients.client("dynamodb"), Place(scope_id, settings.ledger_table, settings.record_table)
+                clients.client("dynamodb", PROMPT if action is Action.READ else QUICK),
+                Place(scope_id, settings.ledger_table, settings.record_table),
             ),
-            search=SearchOfReading(
-                self._reading,
-                self._generations,
-                scope_id,
-                clients,
-                lambda dropped: count(FOREIGN_HITS, dropped),
-            ),
+            search=GuardedSearch(self._search(scope_id, clients), self._breaker),
         )
+
+    def _search(self, scope_id: str, clients: ScopedClients) -> Search:
+        return SearchOfReading(
+            self._reading,
+            self._generations,
+            scope_id,
+            clients,
+            lambda dropped: count(FOREIGN_HITS, dropped),
+        )
+
+    @cached_property
+    def _breaker(self) -> Breaker:
+        """One for the knowledge base, whichever scope asks."""
+        return Breaker(self.world.clock.monotonic)
 
     def open_audit(self, principal: Principal, scope: Scope) -> AuditScope:
         """Open a scope to be audited: as for reading, and with its anchors."""

@@ -17,8 +17,17 @@ if TYPE_CHECKING:
     from unsay_core.application.ports import Hit, Index, Search
     from unsay_core.generations import Generation
 
-# Recall has its own deadline and no time for a second try.
-ONCE = Config(connect_timeout=1, read_timeout=10, retries={"total_max_attempts": 1, "mode": "standard"})
+# Recall has its own deadline and no time for a second try. A client for each patience, in seconds: a call
+# that nobody waits for any longer soon ends by itself.
+_PATIENCE = {
+    seconds: Config(connect_timeout=1, read_timeout=seconds, retries={"total_max_attempts": 1})
+    for seconds in (1, 3, 10)
+}
+
+
+def once(timeout: float) -> Config:
+    """One try, in which little more than `timeout` seconds are waited for an answer."""
+    return _PATIENCE[next((seconds for seconds in _PATIENCE if seconds >= timeout), 10)]
 
 
 class Clients(Protocol):
@@ -40,7 +49,7 @@ def search_of(
 ) -> Search:
     """A generation as it is read, for one scope; `on_foreign` is told of hits that are not."""
     return KnowledgeBaseSearch(
-        lambda: clients.client("bedrock-agent-runtime", ONCE),
+        lambda timeout: clients.client("bedrock-agent-runtime", once(timeout)),
         generation.knowledge_base_id,
         scope_id,
         on_foreign,

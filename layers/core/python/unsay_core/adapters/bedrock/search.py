@@ -32,13 +32,14 @@ _COMPARISONS = frozenset(
 class KnowledgeBaseSearch:
     """See `Search`: every request is filtered by the scope, and every hit is checked against it.
 
-    The client is made when first asked for: a write opens a scope without it. `on_foreign` is told how many
-    hits of other scopes an answer held: the knowledge base then does not filter, and somebody has to know.
+    The client is made when first asked for, because a write opens a scope without it; it is told how many
+    seconds it may wait. `on_foreign` is told how many hits of other scopes an answer held: the knowledge base
+    then does not filter, and somebody has to know.
     """
 
     def __init__(
         self,
-        client: Callable[[], AgentsforBedrockRuntimeClient],
+        client: Callable[[float], AgentsforBedrockRuntimeClient],
         knowledge_base_id: str,
         scope_id: str,
         on_foreign: Callable[[int], None],
@@ -51,10 +52,10 @@ class KnowledgeBaseSearch:
     def nearest(
         self, query: str, *, limit: int, live_only: bool, timeout: float, wanted: All = EVERYTHING
     ) -> Sequence[Hit]:
-        """One Retrieve; `timeout` is the client's own, so that a late answer costs no retry."""
+        """One Retrieve, without a second try."""
         narrower = [*([LIVE] if live_only else []), *pushed(wanted)]
         try:
-            answer = self._client().retrieve(
+            answer = self._client(timeout).retrieve(
                 knowledgeBaseId=self._knowledge_base_id,
                 retrievalQuery={"text": query[:MOST_TEXT]},
                 retrievalConfiguration={
