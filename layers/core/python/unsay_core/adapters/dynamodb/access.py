@@ -1,22 +1,28 @@
-"""The access table: keys by id."""
+"""The access table: keys and delegations by id, bindings, and the names of scopes."""
 
 from __future__ import annotations
 
 import json
+from contextlib import suppress
 from datetime import datetime
-from typing import TYPE_CHECKING, Any
+from itertools import islice
+from typing import TYPE_CHECKING, Any, cast
 
 from unsay_core.adapters.aws_errors import translated
 from unsay_core.adapters.dynamodb.items import from_attributes, to_attributes
-from unsay_core.application.access import ApiKey
+from unsay_core.application.access import DELEGATION, ApiKey
+from unsay_core.application.bindings import Binding, Template
+from unsay_core.application.ports import ConflictError
 from unsay_core.contracts import exact_json
-from unsay_core.domain.scope import Principal, Scope
+from unsay_core.domain.scope import Action, Principal, PrincipalKind, Scope
 from unsay_core.domain.timeline import rfc3339
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from mypy_boto3_dynamodb import DynamoDBClient
+
+KEYS, BINDINGS = "KEYS", "BINDINGS"  # partitions
 
 
 class DynamoKeys:
@@ -39,6 +45,38 @@ class DynamoKeys:
                 TableName=self._table,
                 Item={**_address(key.id), **_attributes(key)},
                 ConditionExpression="attribute_not_exists(pk)",
+            )
+
+    def page(self, *, after: str | None, limit: int) -> list[ApiKey]:
+        """One query, or more where the keys are longer than a megabyte."""
+        items = partition_items(self._client, self._table, KEYS, after=after, at_once=limit)
+        return [_key(item) for item in islice(items, limit)]
+
+    def revoke(self, key_id: str, by: str, at: datetime) -> None:
+        """One conditional update."""
+        self._set(
+            key_id,
+            {"revoked_at": rfc3339(at), "revoked_by": by},
+            "attribute_exists(pk) AND attribute_not_exists(revoked_at)",
+        )
+
+    def note_use(self, key_id: str, day: str) -> None:
+        """One conditional update."""
+        with suppress(ConflictError):  # noted by another, or no key any more
+            self._set(
+                key_id,
+                {"last_used": day},
+                "attribute_exists(pk) AND (attribute_not_exists(last_used) OR last_used < :last_used)",
+            )
+
+    def _set(self, key_id: str, values: dict[str, str], condition: str) -> None:
+        with translated("the access table"):
+            self._client().update_item(
+                TableName=self._table,
+                Key=_address(key_id),
+                UpdateExpression="SET " + ", ".join(f"{name} = :{name}" for name in values),
+                ConditionExpression=condition,
+                ExpressionAttributeValues={f":{name}": {"S": value} for name, value in values.items()},
             )
 
     @property
@@ -86,18 +124,63 @@ class DynamoRegistry:
         return map(Scope.parse, self._names(_below(root)))
 
     def _names(self, partition: str) -> Iterator[str]:
-        query: Any = {
-            "TableName": self._table,
-            "KeyConditionExpression": "pk = :pk",
-            "ExpressionAttributeValues": {":pk": {"S": partition}},
-        }
-        while True:
-            with translated("the access table"):
-                answer = self._client().query(**query)
-            yield from (item["sk"]["S"] for item in answer["Items"])
-            if "LastEvaluatedKey" not in answer:
-                return
-            query["ExclusiveStartKey"] = answer["LastEvaluatedKey"]
+        return (item["sk"]["S"] for item in partition_items(self._client, self._table, partition))
+
+
+class DynamoBindings:
+    """See `Bindings`."""
+
+    def __init__(self, client: Callable[[], DynamoDBClient], table: str) -> None:
+        self._client = client
+        self._table = table
+
+    def all(self) -> list[Binding]:
+        """One query for every megabyte of bindings."""
+        return [_binding(item) for item in partition_items(self._client, self._table, BINDINGS)]
+
+    def add(self, binding: Binding) -> None:
+        """One write."""
+        item = {"pk": {"S": BINDINGS}, "sk": {"S": binding.id}, "binding": {"S": _binding_text(binding)}}
+        with translated("the access table"):
+            self._client().put_item(TableName=self._table, Item=item)
+
+    def remove(self, binding_id: str) -> bool:
+        """One delete."""
+        with translated("the access table"):
+            answer = self._client().delete_item(
+                TableName=self._table,
+                Key={"pk": {"S": BINDINGS}, "sk": {"S": binding_id}},
+                ReturnValues="ALL_OLD",
+            )
+        return "Attributes" in answer
+
+
+def partition_items(
+    client: Callable[[], DynamoDBClient],
+    table: str,
+    partition: str,
+    *,
+    after: str | None = None,
+    at_once: int = 1_000,
+) -> Iterator[dict[str, Any]]:
+    """The items of one partition in order, beyond one sort key: a query for each `at_once` or megabyte."""
+    query: Any = {
+        "TableName": table,
+        "KeyConditionExpression": "pk = :pk",
+        "ExpressionAttributeValues": {":pk": {"S": partition}},
+        "ConsistentRead": True,
+        "Limit": at_once,
+    }
+    if after is not None:
+        query["KeyConditionExpression"] += " AND sk > :after"
+        query["ExpressionAttributeValues"][":after"] = {"S": after}
+    while True:
+        with translated("the access table"):
+            answer = client().query(**query)
+        yield from cast("Any", answer["Items"])
+        if "LastEvaluatedKey" not in answer:
+            return
+        query["ExclusiveStartKey"] = answer["LastEvaluatedKey"]
 
 
 def _below(root: str) -> str:
@@ -105,34 +188,73 @@ def _below(root: str) -> str:
 
 
 def _address(key_id: str) -> dict[str, Any]:
-    return {"pk": {"S": f"KEY#{key_id}"}, "sk": {"S": "KEY"}}
+    """Keys lie in one partition, to be listed; a credential is looked up once a minute at the most."""
+    if key_id.startswith(f"{DELEGATION}_"):
+        return {"pk": {"S": f"DELEGATION#{key_id}"}, "sk": {"S": "DELEGATION"}}
+    return {"pk": {"S": KEYS}, "sk": {"S": key_id}}
 
 
 def _attributes(key: ApiKey) -> dict[str, Any]:
-    return to_attributes(
-        {
-            "name": key.name,
-            "digest": key.digest,
-            "principal": exact_json.dumps(key.principal.to_json()),
-            "created_at": rfc3339(key.created_at),
-            "created_by": key.created_by,
-            "schema": key.schema,
-            **({"expires_at": rfc3339(key.expires_at)} if key.expires_at else {}),
-        }
-    )
+    record: dict[str, Any] = {
+        "id": key.id,
+        "name": key.name,
+        "digest": key.digest,
+        "principal": exact_json.dumps(key.principal.to_json()),
+        "created_at": rfc3339(key.created_at),
+        "created_by": key.created_by,
+        "schema": key.schema,
+    }
+    if key.expires_at:
+        record["expires_at"] = rfc3339(key.expires_at)
+    if key.is_delegation and key.expires_at:
+        record |= {"root": key.root, "bindings": list(key.bindings), "ttl": int(key.expires_at.timestamp())}
+    return to_attributes(record)
 
 
 def _key(item: dict[str, Any]) -> ApiKey:
     record = from_attributes(item)
-    principal = Principal.from_json(json.loads(record["principal"]))
-    expires_at = record.get("expires_at")
     return ApiKey(
-        id=principal.id,
+        id=record["id"],
         name=record["name"],
         digest=record["digest"],
-        principal=principal,
+        principal=Principal.from_json(json.loads(record["principal"])),
         created_at=datetime.fromisoformat(record["created_at"]),
         created_by=record["created_by"],
-        expires_at=datetime.fromisoformat(expires_at) if expires_at else None,
+        expires_at=_instant(record.get("expires_at")),
+        revoked_at=_instant(record.get("revoked_at")),
+        revoked_by=record.get("revoked_by", ""),
+        last_used=record.get("last_used", ""),
+        root=record.get("root", ""),
+        bindings=tuple(record.get("bindings", ())),
         schema=record["schema"],
+    )
+
+
+def _instant(text: str | None) -> datetime | None:
+    return datetime.fromisoformat(text) if text else None
+
+
+def _binding_text(binding: Binding) -> str:
+    grants = [{"scope": grant.scope, "actions": sorted(grant.actions)} for grant in binding.grants]
+    return exact_json.dumps(
+        {
+            "kind": binding.kind,
+            "grants": grants,
+            "issuer": binding.issuer,
+            "claims": [list(claim) for claim in binding.claims],
+            "role": binding.role,
+            "note": binding.note,
+        }
+    )
+
+
+def _binding(item: dict[str, Any]) -> Binding:
+    said = json.loads(item["binding"]["S"])
+    return Binding(
+        kind=PrincipalKind(said["kind"]),
+        grants=tuple(Template(g["scope"], frozenset(map(Action, g["actions"]))) for g in said["grants"]),
+        issuer=said["issuer"],
+        claims=tuple((name, value) for name, value in said["claims"]),
+        role=said["role"],
+        note=said["note"],
     )

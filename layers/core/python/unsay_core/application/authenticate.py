@@ -1,0 +1,145 @@
+"""Who calls: an API key, a delegation, a token of the configured issuer or an IAM role becomes a principal."""
+
+from __future__ import annotations
+
+import hmac
+import json
+import re
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any, Protocol
+
+from unsay_core.application.access import DELEGATION, KEY, PREFIX
+from unsay_core.application.bindings import granted, role_claims
+from unsay_core.domain.scope import Principal
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from unsay_core.application.access import ApiKey, Keys
+    from unsay_core.application.bindings import Binding
+    from unsay_core.application.keys import Keyring
+
+MOST_BYTES = 8_192  # of a credential; the gateway takes no longer headers than 10,240 bytes in all
+_SECRET = re.compile(rf"{PREFIX}(?:({DELEGATION})_)?([0-7][0-9a-hjkmnp-tv-z]{{25}})_[A-Za-z0-9_-]+", re.ASCII)
+
+
+@dataclass(frozen=True, slots=True)
+class Identity:
+    """A principal with what its delegations hang on: a key (`root`), or the bindings that grant to it.
+
+    `last_used` is the day a key was noted to be used last; None for what no such note is kept of.
+    """
+
+    principal: Principal
+    expires_at: datetime | None = None
+    root: str = ""
+    bindings: tuple[str, ...] = ()
+    last_used: str | None = None
+
+    def to_context(self) -> dict[str, str]:
+        """What the authorizer tells the api λ: texts alone, as every kind of gateway passes them on."""
+        return {
+            "principal": json.dumps(self.principal.to_json()),
+            "expires_at": str(int(self.expires_at.timestamp())) if self.expires_at else "0",
+            "root": self.root,
+            "bindings": " ".join(self.bindings),
+            **({} if self.last_used is None else {"last_used": self.last_used}),
+        }
+
+    @classmethod
+    def from_context(cls, value: Mapping[str, Any]) -> Identity:
+        """The inverse of `to_context`; an end is known to the second before it."""
+        ends = int(value.get("expires_at") or 0)
+        return cls(
+            principal=Principal.from_json(json.loads(value["principal"])),
+            expires_at=datetime.fromtimestamp(ends, UTC) if ends else None,
+            root=value.get("root") or "",
+            bindings=tuple((value.get("bindings") or "").split()),
+            last_used=value.get("last_used"),
+        )
+
+
+class Tokens(Protocol):
+    """Whoever checks the tokens of the configured issuers."""
+
+    def verified(self, token: str, now: datetime) -> Mapping[str, Any] | None:
+        """The claims of a token that holds at `now`, with `iss`, `sub` and `exp`; None for any other.
+
+        Raises `UnavailableError` when the issuer's keys are not to be had.
+        """
+
+
+class Authenticator:
+    """Turns a credential into an identity, or into None, and nobody learns why.
+
+    Raises `UnavailableError` when the stores it has to ask do not answer: that is no denial.
+    """
+
+    def __init__(
+        self,
+        keys: Keys,
+        bindings: Callable[[], Sequence[Binding]],
+        tokens: Tokens,
+        keyring: Keyring,
+        now: Callable[[], datetime],
+    ) -> None:
+        self._keys = keys
+        self._bindings = bindings
+        self._tokens = tokens
+        self._keyring = keyring
+        self._now = now
+
+    def bearer(self, credential: str) -> Identity | None:
+        """Whose API key, delegation or token this is."""
+        if len(credential) > MOST_BYTES:
+            return None
+        if credential.startswith(PREFIX):
+            return self._key(credential)
+        claims = self._tokens.verified(credential, self._now())
+        if claims is None:
+            return None
+        subject = json.dumps([claims["iss"], claims["sub"]])
+        ends = datetime.fromtimestamp(claims["exp"], UTC)
+        return self._bound(f"oidc_{self._keyring.actor_digest(subject)}", claims["iss"], claims, ends)
+
+    def role(self, arn: str) -> Identity | None:
+        """Who an IAM role is to us, by the ARN the gateway says of a signed request."""
+        claims = role_claims(arn)
+        if claims is None:
+            return None
+        return self._bound(f"iam_{self._keyring.actor_digest(claims['arn'])}", None, claims)
+
+    def _bound(
+        self, principal_id: str, issuer: str | None, claims: Mapping[str, Any], ends: datetime | None = None
+    ) -> Identity | None:
+        found = granted(self._bindings(), issuer, claims)
+        if found is None:
+            return None
+        principal = Principal(principal_id, found.kind, found.grants)
+        return Identity(principal, ends, bindings=found.bindings)
+
+    def _key(self, secret: str) -> Identity | None:
+        match = _SECRET.fullmatch(secret)
+        if match is None:
+            return None
+        key = self._keys.find(f"{match[1] or KEY}_{match[2]}")
+        digest = self._keyring.api_key_digest(secret)
+        # Compared with something in any case: the same work whether the key exists or not.
+        same = hmac.compare_digest(digest, key.digest if key else digest[::-1])
+        if key is None or not same or not self._holds(key):
+            return None
+        if key.is_delegation:
+            return Identity(key.principal, key.expires_at, key.root, key.bindings)
+        return Identity(key.principal, key.expires_at, root=key.id, last_used=key.last_used)
+
+    def _holds(self, key: ApiKey) -> bool:
+        """Whether a key is neither revoked nor past its end, and what a delegation hangs on is still there."""
+        if key.revoked_at is not None or (key.expires_at is not None and key.expires_at <= self._now()):
+            return False
+        if not key.is_delegation:
+            return True
+        if key.root:
+            root = self._keys.find(key.root)
+            return root is not None and self._holds(root)
+        return set(key.bindings) <= {binding.id for binding in self._bindings()}
