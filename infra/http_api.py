@@ -1,4 +1,4 @@
-"""The HTTP API: everything behind the authorizer but health and the OpenAPI document."""
+"""The HTTP API: everything behind the authorizer or IAM but health and the OpenAPI document."""
 
 from __future__ import annotations
 
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from infra.functions import PythonFunction
     from infra.stage import Stage
 
+SIGNED_PATHS = "/iam/v1/{proxy+}"  # the same calls, for callers that sign with AWS credentials
 PUBLIC_PATHS = ("/v1/health", "/v1/openapi.json")
 CREDENTIAL = "$request.header.Authorization"
 # How long a revoked key may still be believed.
@@ -36,7 +37,7 @@ ACCESS_LOG = {
 
 
 class HttpApi(Construct):
-    """One `$default` route to the api λ, denied by default."""
+    """One `$default` route to the api λ, denied by default, and one for whom IAM vouches."""
 
     def __init__(
         self,
@@ -64,6 +65,9 @@ class HttpApi(Construct):
                 identity_source=[CREDENTIAL],
                 results_cache_ttl=AUTHORIZATION_CACHE,
             ),
+        )
+        self.api.add_routes(
+            path=SIGNED_PATHS, integration=integration, authorizer=authorizers.HttpIamAuthorizer()
         )
         for path in PUBLIC_PATHS:
             self._open_route(path, integration)

@@ -33,7 +33,7 @@ class Tables(Construct):
             projection_type=dynamodb.ProjectionType.KEYS_ONLY,
         )
         self.record = self._table("Record", stream=dynamodb.StreamViewType.KEYS_ONLY)
-        self.access = self._table("Access")
+        self.access = self._table("Access", time_to_live_attribute="ttl")
 
     def _table(
         self,

@@ -13,6 +13,7 @@ from infra.functions import Functions
 from infra.http_api import HttpApi
 from infra.index import IndexGenerations, index_specs
 from infra.ledger import Tables
+from infra.oidc import oidc_setting
 from infra.pepper import Pepper
 from infra.projection import Projection
 from infra.scope_roles import ScopeRoles
@@ -61,6 +62,7 @@ class UnsayStack(Stack):
 
     def _wire_requests(self) -> None:
         api, authorizer = self.functions.api, self.functions.authorizer
+        issuers = oidc_setting(self.node.try_get_context("oidc"))
         api.configure(
             ApiSettings,
             ledger_table=self.tables.ledger.table_name,
@@ -74,6 +76,7 @@ class UnsayStack(Stack):
             eraser_role_arn=self.scope_roles.arn("Eraser"),
             access_role_arn=self.scope_roles.arn("Access"),
             pepper_secret_arn=self.pepper.arn,
+            oidc=issuers,
         )
         self.scope_roles.let_assume(api.role, "Reader", "Writer", "Eraser", "Access")
         self._let_read_pepper(api.role)
@@ -81,13 +84,11 @@ class UnsayStack(Stack):
             AuthorizerSettings,
             access_table=self.tables.access.table_name,
             pepper_secret_arn=self.pepper.arn,
+            oidc=issuers,
         )
         self._let_read_pepper(authorizer.role)
-        authorizer.role.add_to_policy(
-            iam.PolicyStatement(
-                sid="ReadKeys", actions=["dynamodb:GetItem"], resources=[self.tables.access.table_arn]
-            )
-        )
+        self._let_read_access(authorizer.role, "ReadKeys", "GetItem", "KEYS", "DELEGATION#*")
+        self._let_read_access(authorizer.role, "ReadBindings", "Query", "BINDINGS")
 
     def _wire_projection(self) -> None:
         project, index = self.functions.project, self.functions.index
@@ -124,6 +125,20 @@ class UnsayStack(Stack):
                 sid="ReadPepper",
                 actions=["secretsmanager:GetSecretValue"],
                 resources=[self.pepper.arn],
+            )
+        )
+
+    def _let_read_access(self, role: iam.Role, sid: str, action: str, *partitions: str) -> None:
+        """One kind of read of some partitions: who may ask whose a key is sees no name of a scope."""
+        role.add_to_policy(
+            iam.PolicyStatement(
+                sid=sid,
+                actions=[f"dynamodb:{action}"],
+                resources=[self.tables.access.table_arn],
+                conditions={
+                    "ForAllValues:StringLike": {"dynamodb:LeadingKeys": list(partitions)},
+                    "Null": {"dynamodb:LeadingKeys": "false"},
+                },
             )
         )
 

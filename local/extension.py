@@ -18,6 +18,7 @@ MODULES = (
     "local.iam_variables",
     "local.iam_leading_keys",
     "local.iam_resources",
+    "local.gateway_iam",
     "local.fault_gate",
     "local.lambda_worker",
     "local.persistence",

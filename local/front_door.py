@@ -1,4 +1,4 @@
-"""The one port's front: the deployed API at `/v1/*`, the control URL, and behind them AWS."""
+"""The one port's front: the deployed API at `/v1/*` and `/iam/v1/*`, the control URL, behind them AWS."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from ministack.services import cloudformation
 
 from local import faults, persistence
+from local.gateway_iam import path_as_sent
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, MutableMapping
@@ -59,6 +60,7 @@ def front_door(aws: Application) -> Application:
             await _answer(send, 404, {"message": "Not Found"})
             return
         if _is_api_call(scope):  # what a function changes, it changes by calls of its own
+            path_as_sent.set(_raw_path(scope).decode("latin-1"))
             await aws(_to_api(scope), receive, send)
             return
         writes = _may_write_tables(scope)
@@ -87,7 +89,11 @@ def _may_write_tables(scope: Scope) -> bool:
 
 def _is_api_call(scope: Scope) -> bool:
     """Whether a request is for the deployed API: several AWS services have paths below /v1 too, but sign."""
-    if scope["type"] != "http" or not scope["path"].startswith("/v1/"):
+    if scope["type"] != "http":
+        return False
+    if scope["path"].startswith("/iam/v1/"):
+        return True
+    if not scope["path"].startswith("/v1/"):
         return False
     authorization = dict(scope["headers"]).get(b"authorization", b"")
     return not authorization.startswith(b"AWS4-HMAC-SHA256")
@@ -96,8 +102,11 @@ def _is_api_call(scope: Scope) -> bool:
 def _to_api(scope: Scope) -> Scope:
     """The same request at the address of the deployed API: path as it was sent, query untouched."""
     prefix = f"/_aws/execute-api/{api_id() or 'none'}/$default"
-    raw = scope.get("raw_path") or scope["path"].encode()
-    return {**scope, "path": prefix + scope["path"], "raw_path": prefix.encode() + raw}
+    return {**scope, "path": prefix + scope["path"], "raw_path": prefix.encode() + _raw_path(scope)}
+
+
+def _raw_path(scope: Scope) -> bytes:
+    return bytes(scope.get("raw_path") or scope["path"].encode())
 
 
 async def _control(scope: Scope, receive: Receive, send: Send) -> None:

@@ -22,8 +22,12 @@ if TYPE_CHECKING:
     from aws_lambda_powertools.utilities.typing import LambdaContext
 
     from functions.api.endpoints.reply import Reply
+    from unsay_core.application.authenticate import Identity
     from unsay_core.bootstrap.aws import ApiService
     from unsay_core.contracts.operations import Operation
+
+
+SIGNED = "/iam"  # what the paths begin with whose callers sign with AWS credentials
 
 
 def _pattern(path: str) -> re.Pattern[str]:
@@ -53,6 +57,7 @@ class Api:
 
     def __call__(self, event: dict[str, Any], context: LambdaContext) -> dict[str, Any]:
         """Answer one request."""
+        event = _without_prefix(event)
         # The router keeps the event on its class, where routers in other threads would answer each other's.
         self._router.current_event = APIGatewayProxyEventV2(event)
         return self._router.resolve(event, context)
@@ -62,11 +67,19 @@ class Api:
         endpoint = ENDPOINTS[operation.name]
 
         def view(id: str = "") -> Response[str]:
-            call = Call(self._router.current_event, route, self._service.world.clock.now(), id)
+            service = self._service
+            event, now = self._router.current_event, service.world.clock.now()
+            call = Call(event, route, now, lambda: service.authenticator, id)
             call.check(has_query=operation.query is not None)
+            if not operation.is_public:
+                self._note_use(call.identity)
             return _response(endpoint(call, self._service))
 
         return view
+
+    def _note_use(self, identity: Identity) -> None:
+        if identity.last_used is not None:
+            self._service.uses.note(identity.root, identity.last_used)
 
     def _nothing_there(self, _error: Exception) -> Response[str]:
         methods = [method for method, path in _PATHS if path.fullmatch(self._router.current_event.path)]
@@ -90,6 +103,12 @@ class Api:
     def _fault(self, fault: Exception) -> Response[str]:
         log_fault("a request failed", fault)
         return self._problem(InternalError("this is a fault of the service; it was logged"))
+
+
+def _without_prefix(event: dict[str, Any]) -> dict[str, Any]:
+    """A request below `/iam` is the same call; who makes it, the gateway says beside the path."""
+    path = event["rawPath"]
+    return {**event, "rawPath": path.removeprefix(SIGNED)} if path.startswith(f"{SIGNED}/") else event
 
 
 def _rule(operation: Operation) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from base64 import b64decode
 from dataclasses import dataclass
@@ -12,16 +11,27 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from pydantic import BaseModel, ValidationError
 
+from functions.entrypoint import UNDECIDED, bearer_of
+from unsay_core.application.authenticate import Identity
 from unsay_core.application.replay import IdempotencyKey
 from unsay_core.contracts import exact_json, query_string, requests
 from unsay_core.contracts.base import BODY_BYTES, DEPTH
-from unsay_core.domain.errors import FieldError, InvalidRequestError, TooLargeError, UnauthenticatedError
-from unsay_core.domain.scope import Principal
+from unsay_core.domain.errors import (
+    FieldError,
+    ForbiddenError,
+    InvalidRequestError,
+    TooLargeError,
+    UnauthenticatedError,
+)
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from aws_lambda_powertools.utilities.data_classes import APIGatewayProxyEventV2
 
+    from unsay_core.application.authenticate import Authenticator
     from unsay_core.application.ports import OpenScope
+    from unsay_core.domain.scope import Principal
 
 M = TypeVar("M", bound=BaseModel)
 
@@ -39,17 +49,34 @@ class Call:
     event: APIGatewayProxyEventV2
     route: str
     now: datetime
+    authenticator: Callable[[], Authenticator]
     id: str = ""
 
     @cached_property
-    def principal(self) -> Principal:
-        """Who calls, as the authorizer found; nothing in the request can say otherwise."""
-        context = self.event.request_context.authorizer
-        found = (context.get_lambda or {}) if context else {}
+    def identity(self) -> Identity:
+        """Who calls, as the gateway or its authorizer found; nothing in the request can say otherwise."""
+        found = self._found()
         # The gateway keeps the authorizer's answer for a minute; a key may have expired since.
-        if not found.get("principal") or 0 < int(found.get("expires_at") or 0) <= self.now.timestamp():
+        if found is None or (found.expires_at is not None and found.expires_at <= self.now):
             raise UnauthenticatedError
-        return Principal.from_json(json.loads(found["principal"]))
+        return found
+
+    def _found(self) -> Identity | None:
+        told = self.event.raw_event["requestContext"].get("authorizer") or {}
+        if "iam" in told:
+            role = self.authenticator().role(told["iam"].get("userArn") or "")
+            if role is None:
+                raise ForbiddenError("nothing is granted here to this role")
+            return role
+        authorizer = told.get("lambda") or {}
+        if UNDECIDED in authorizer:
+            return self.authenticator().bearer(bearer_of(self.event.headers) or "")
+        return Identity.from_context(authorizer) if authorizer.get("principal") else None
+
+    @property
+    def principal(self) -> Principal:
+        """Who calls, and what they may do."""
+        return self.identity.principal
 
     @cached_property
     def payload(self) -> dict[str, Any]:

@@ -46,6 +46,7 @@ def aws_service() -> Iterator[ApiService]:
             anchors_bucket="anchors",
             index_generations=json.dumps(as_plain(GENERATIONS)),
             pepper_secret_arn=secret["ARN"],
+            oidc="[]",
         )
         session.events.register_first("before-send.bedrock-agent-runtime.Retrieve", _retrieved)
         yield ApiService(settings, session=session)

@@ -11,7 +11,7 @@ import pytest
 from tests.support.clock import BEGIN
 from tests.support.fakes import FakeService
 from tests.support.http import Answer, Caller, principal
-from unsay_core.application.access import authenticate, first_admin, store_key
+from unsay_core.application.access import first_admin, store_key
 from unsay_core.domain.scope import Action, PrincipalKind, Scope
 from unsay_core.domain.timeline import rfc3339
 
@@ -31,7 +31,7 @@ def test_a_key_is_made_shown_once_and_works(api: Caller, service: FakeService) -
     assert made.status == 201
     assert made["secret"].startswith("unsay_")
     assert made["grants"] == [{"scope": "acme/*", "actions": ["read", "write"]}]
-    key = authenticate(made["secret"], service.keys, service.keyring, service.clock.now())
+    key = service.authenticator.bearer(made["secret"])
     assert key is not None
     found = key.principal
     assert (found.id, found.kind) == (made["id"], PrincipalKind.AGENT)
@@ -69,23 +69,23 @@ def test_of_a_secret_only_a_keyed_digest_is_kept(api: Caller, service: FakeServi
 )
 def test_a_bent_secret_is_nobodys(api: Caller, service: FakeService, bend: Any) -> None:
     secret = make(api)["secret"]
-    now = service.clock.now()
-    assert authenticate(bend(secret), service.keys, service.keyring, now) is None
-    assert authenticate(secret, service.keys, service.keyring, now) is not None
+    assert service.authenticator.bearer(bend(secret)) is None
+    assert service.authenticator.bearer(secret) is not None
 
 
 def test_the_secret_of_one_key_does_not_open_another(api: Caller, service: FakeService) -> None:
     one, other = make(api), make(api)
     mixed = other["secret"].rpartition("_")[0] + "_" + one["secret"].removeprefix(f"unsay_{one['id'][4:]}_")
-    assert authenticate(mixed, service.keys, service.keyring, service.clock.now()) is None
+    assert service.authenticator.bearer(mixed) is None
 
 
 def test_a_key_ends_at_its_instant(api: Caller, service: FakeService) -> None:
     ends = BEGIN + timedelta(hours=1)
     secret = make(api, expires_at=rfc3339(ends))["secret"]
-    just_before = ends - timedelta(microseconds=1)
-    assert authenticate(secret, service.keys, service.keyring, just_before) is not None
-    assert authenticate(secret, service.keys, service.keyring, ends) is None
+    service.clock.stand_at(ends - timedelta(microseconds=1))
+    assert service.authenticator.bearer(secret) is not None
+    service.clock.stand_at(ends)
+    assert service.authenticator.bearer(secret) is None
 
 
 def test_only_an_admin_makes_keys(api: Caller) -> None:
@@ -175,7 +175,7 @@ def test_what_is_not_valid_is_refused_before_the_grants_are_looked_at(api: Calle
 
 def test_the_first_admin_may_do_everything_everywhere(service: FakeService) -> None:
     made = store_key(first_admin(), "bootstrap", service.keys, service.keyring, service.world)
-    key = authenticate(made.secret, service.keys, service.keyring, service.clock.now())
+    key = service.authenticator.bearer(made.secret)
     assert key is not None
     found = key.principal
     assert found.kind is PrincipalKind.HUMAN
@@ -193,7 +193,7 @@ def test_a_retried_request_for_a_key_gets_the_same_key_and_no_second(
     assert (first.status, again.status) == (201, 201)
     assert again.body == first.body
     assert again.headers["Idempotency-Replayed"] == "true"
-    assert authenticate(first["secret"], service.keys, service.keyring, service.clock.now()) is not None
+    assert service.authenticator.bearer(first["secret"]) is not None
     other = api.send("POST", "/v1/keys", {**body, "name": "other"}, Idempotency_Key="once")
     assert (other.status, other.code) == (422, "idempotency_mismatch")
     fresh = api.send("POST", "/v1/keys", body, Idempotency_Key="twice")

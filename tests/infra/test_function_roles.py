@@ -11,7 +11,7 @@ OPEN = {"sts:AssumeRole", "sts:TagSession"}
 READ_STREAM = {"dynamodb:DescribeStream", "dynamodb:GetRecords", "dynamodb:GetShardIterator"}
 GRANTED = {
     "Api": LOG | OPEN | {"secretsmanager:GetSecretValue"},
-    "Authorizer": LOG | {"secretsmanager:GetSecretValue", "dynamodb:GetItem"},
+    "Authorizer": LOG | {"secretsmanager:GetSecretValue", "dynamodb:GetItem", "dynamodb:Query"},
     "Project": LOG
     | OPEN
     | READ_STREAM
@@ -79,13 +79,24 @@ def test_a_function_writes_to_its_own_log_only(dev, name):
     assert statement["Resource"] == {"Fn::GetAtt": [own, "Arn"]}
 
 
-def test_the_authorizer_reads_single_keys_from_the_access_table_only(dev):
-    (statement,) = (
-        each for each in dev.statements("FunctionsAuthorizerRole") if each.get("Sid") == "ReadKeys"
-    )
+@pytest.mark.parametrize(
+    ("sid", "action", "partitions"),
+    [
+        ("ReadKeys", "dynamodb:GetItem", ["KEYS", "DELEGATION#*"]),
+        ("ReadBindings", "dynamodb:Query", "BINDINGS"),
+    ],
+)
+def test_the_authorizer_reads_single_keys_and_bindings_from_the_access_table_only(
+    dev, sid, action, partitions
+):
+    (statement,) = (each for each in dev.statements("FunctionsAuthorizerRole") if each.get("Sid") == sid)
     access = dev.logical_id("TablesAccess", "AWS::DynamoDB::Table")
-    assert statement["Action"] == "dynamodb:GetItem"
+    assert statement["Action"] == action
     assert statement["Resource"] == {"Fn::GetAtt": [access, "Arn"]}
+    assert listed(statement["Condition"]["ForAllValues:StringLike"]["dynamodb:LeadingKeys"]) == listed(
+        partitions
+    )
+    assert statement["Condition"]["Null"] == {"dynamodb:LeadingKeys": "false"}
 
 
 @pytest.mark.parametrize("name", GRANTED)

@@ -5,13 +5,16 @@ from __future__ import annotations
 import json
 
 
-def test_everything_but_health_and_the_openapi_document_is_behind_the_authorizer(dev):
+def test_everything_but_health_and_the_openapi_document_is_behind_the_authorizer_or_iam(dev):
     routes = {
         each["Properties"]["RouteKey"]: each["Properties"]
         for each in dev.of_type("AWS::ApiGatewayV2::Route").values()
     }
     authorizer = {"Ref": dev.logical_id("Http", "AWS::ApiGatewayV2::Authorizer")}
-    assert routes.keys() == {"$default", "GET /v1/health", "GET /v1/openapi.json"}
+    signed = "ANY /iam/v1/{proxy+}"
+    assert routes.keys() == {"$default", signed, "GET /v1/health", "GET /v1/openapi.json"}
+    assert routes[signed]["AuthorizationType"] == "AWS_IAM"
+    assert routes[signed]["Target"] == routes["$default"]["Target"]
     assert routes["$default"]["AuthorizationType"] == "CUSTOM"
     assert routes["$default"]["AuthorizerId"] == authorizer
     assert routes["GET /v1/health"]["AuthorizationType"] == "NONE"

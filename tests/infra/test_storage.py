@@ -45,9 +45,14 @@ def test_the_ledger_expires_items_and_indexes_what_is_due(dev):
     assert due["Projection"] == {"ProjectionType": "KEYS_ONLY"}
 
 
-@pytest.mark.parametrize("table", ["Record", "Access"])
-def test_nothing_expires_from_the_record_or_from_access(dev, table):
-    assert "TimeToLiveSpecification" not in dev.one("AWS::DynamoDB::Table", f"Tables{table}")
+def test_nothing_expires_from_the_record(dev):
+    assert "TimeToLiveSpecification" not in dev.one("AWS::DynamoDB::Table", "TablesRecord")
+
+
+def test_from_the_access_table_expires_what_says_so(dev):
+    """Delegations alone carry the attribute; see the contract suite of keys."""
+    access = dev.one("AWS::DynamoDB::Table", "TablesAccess")
+    assert access["TimeToLiveSpecification"] == {"AttributeName": "ttl", "Enabled": True}
 
 
 def test_the_document_bucket_keeps_no_old_version(dev):

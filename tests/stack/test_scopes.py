@@ -101,7 +101,7 @@ def test_the_registrar_adds_a_name_and_can_do_nothing_else(stack: Stack) -> None
     registrar = stack.aws("dynamodb", **session_of(stack, "RegistrarRoleArn"))
     registrar.put_item(**table, Item=item("SCOPES#registrar", "registrar/one"))
     for refused in (
-        lambda: registrar.put_item(**table, Item=item("KEY#key_1", "KEY")),
+        lambda: registrar.put_item(**table, Item=item("KEYS", "key_1")),
         lambda: registrar.put_item(**table, Item=item("BOOTSTRAP", "BOOTSTRAP")),
         lambda: registrar.get_item(**table, Key=item("SCOPES#registrar", "registrar/one")),
         lambda: registrar.delete_item(**table, Key=item("SCOPES#registrar", "registrar/one")),

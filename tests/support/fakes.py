@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import json
 import threading
 from collections import defaultdict
-from dataclasses import fields
-from typing import TYPE_CHECKING
+from dataclasses import fields, replace
+from typing import TYPE_CHECKING, Any
 
 from tests.support.clock import FakeClock, fake_world
 from tests.support.knowledge_base import FakeIndex, FakeKnowledgeBase, FakeSearch
 from unsay_core.adapters.memory_ledger import MemoryLedger
+from unsay_core.application.access import UseNotes
+from unsay_core.application.authenticate import Authenticator
+from unsay_core.application.bindings import RecentBindings
 from unsay_core.application.breaker import Breaker, GuardedSearch
 from unsay_core.application.keys import Keyring
 from unsay_core.application.ledger import Area
@@ -30,6 +34,7 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from unsay_core.application.access import ApiKey
+    from unsay_core.application.bindings import Binding
     from unsay_core.application.ports import IndexTask
     from unsay_core.application.reindex import Reached
     from unsay_core.domain.memory import Memory
@@ -63,18 +68,79 @@ class MemoryDocuments:
 
 
 class MemoryKeys:
-    """See `Keys`."""
+    """See `Keys`; `down` is what it raises when it cannot be reached."""
 
     def __init__(self) -> None:
         self._keys: dict[str, ApiKey] = {}
+        self.down: Exception | None = None
 
     def find(self, key_id: str) -> ApiKey | None:
+        self._reach()
         return self._keys.get(key_id)
 
     def add(self, key: ApiKey) -> None:
+        self._reach()
         if key.id in self._keys:
             raise ConflictError("the id is taken")
         self._keys[key.id] = key
+
+    def page(self, *, after: str | None, limit: int) -> list[ApiKey]:
+        self._reach()
+        beyond = sorted(key_id for key_id in self._keys if key_id > (after or ""))
+        return [self._keys[key_id] for key_id in beyond if not self._keys[key_id].is_delegation][:limit]
+
+    def revoke(self, key_id: str, by: str, at: datetime) -> None:
+        self._reach()
+        key = self._keys.get(key_id)
+        if key is None or key.revoked_at is not None:
+            raise ConflictError("no such key, or revoked")
+        self._keys[key_id] = replace(key, revoked_at=at, revoked_by=by)
+
+    def note_use(self, key_id: str, day: str) -> None:
+        self._reach()
+        key = self._keys.get(key_id)
+        if key is not None and key.last_used < day:
+            self._keys[key_id] = replace(key, last_used=day)
+
+    def _reach(self) -> None:
+        if self.down is not None:
+            raise self.down
+
+
+class MemoryBindings:
+    """See `Bindings`; `down` is what it raises when it cannot be reached."""
+
+    def __init__(self) -> None:
+        self._bindings: dict[str, Binding] = {}
+        self.reads = 0
+        self.down: Exception | None = None
+
+    def all(self) -> list[Binding]:
+        self.reads += 1
+        if self.down is not None:
+            raise self.down
+        return [self._bindings[each] for each in sorted(self._bindings)]
+
+    def add(self, binding: Binding) -> None:
+        self._bindings[binding.id] = binding
+
+    def remove(self, binding_id: str) -> bool:
+        return self._bindings.pop(binding_id, None) is not None
+
+
+class ClaimsAsTokens:
+    """See `Tokens`; a token is its claims in JSON, unless it is not one; `down` as elsewhere."""
+
+    def __init__(self) -> None:
+        self.down: Exception | None = None
+
+    def verified(self, token: str, now: datetime) -> dict[str, Any] | None:
+        if self.down is not None:
+            raise self.down
+        if not token.startswith("{"):
+            return None
+        claims: dict[str, Any] = json.loads(token)
+        return claims if claims["exp"] > now.timestamp() else None
 
 
 class MemoryRegistry:
@@ -190,6 +256,11 @@ class FakeService:
         self.world = fake_world(self.clock)
         self.keyring = Keyring.from_pepper(PEPPER)
         self.keys = MemoryKeys()
+        self.bindings = MemoryBindings()
+        self.tokens = ClaimsAsTokens()
+        recent = RecentBindings(self.bindings, self.clock.now)
+        self.authenticator = Authenticator(self.keys, recent, self.tokens, self.keyring, self.clock.now)
+        self.uses = UseNotes(self.keys, self.world)
         self.registry = MemoryRegistry()
         self.scope_notes = NotedOnce(self.registry)
         self.knowledge_base = FakeKnowledgeBase()

@@ -74,6 +74,7 @@ class Caller:
         self.service = service
         self.who = who
         self.expires_at = 0
+        self.authorizer: dict[str, Any] | None = None  # what the gateway says, where it is not of a key
         self._local = threading.local()
 
     @property
@@ -82,6 +83,12 @@ class Caller:
         if not hasattr(self._local, "api"):
             self._local.api = Api(self.service)  # type: ignore[arg-type]
         return self._local.api  # type: ignore[no-any-return]
+
+    def identified(self, authorizer: dict[str, Any]) -> Caller:
+        """The same API, with what the gateway says of the caller: `{"lambda": …}` or `{"iam": …}`."""
+        caller = Caller(self.service, None)
+        caller.authorizer = authorizer
+        return caller
 
     def as_(self, who: Principal | None) -> Caller:
         """Another principal at the same API."""
@@ -106,7 +113,9 @@ class Caller:
         text = raw if raw is not None else exact_json.dumps(body) if body is not None else None
         if text is not None:
             request |= {"body": text, "isBase64Encoded": base64}
-        if self.who is None:
+        if self.authorizer is not None:
+            request["requestContext"]["authorizer"] = self.authorizer
+        elif self.who is None:
             del request["requestContext"]["authorizer"]
         else:
             found = {"principal": json.dumps(self.who.to_json()), "expires_at": str(self.expires_at)}

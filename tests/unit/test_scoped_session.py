@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import sys
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime, timedelta
+from importlib.machinery import ModuleSpec
+from types import ModuleType
 from typing import Any
 
+import boto3
 import pytest
 from botocore.exceptions import ClientError
 
 from tests.support.clock import FakeClock
 from unsay_core.adapters.scoped_session import EARLY, KEPT, LIFETIME, ScopedSessions
+from unsay_core.adapters.snapshots import HOOKS, around_snapshots
 from unsay_core.domain.errors import UnavailableError
 
 
@@ -140,3 +145,33 @@ def test_many_scopes_opened_at_once_make_their_clients_one_at_a_time(
     assert {made["aws_access_key_id"] for made in account.made} <= {
         str(n + 1) for n in range(len(account.asked))
     }
+
+
+def test_no_session_outlives_a_snapshot(sessions: ScopedSessions, account: FakeSession) -> None:
+    sessions.assume("reader", "a")
+    sessions.forget()
+    sessions.assume("reader", "a")
+    assert len(account.asked) == 2
+
+
+def test_what_lies_around_snapshots_is_forgotten_where_lambda_takes_them(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    registered: dict[str, list[Any]] = {"before": [], "after": []}
+    hooks = ModuleType(HOOKS)
+    hooks.register_before_snapshot = registered["before"].append  # type: ignore[attr-defined]
+    hooks.register_after_restore = registered["after"].append  # type: ignore[attr-defined]
+    hooks.__spec__ = ModuleSpec(HOOKS, None)
+    monkeypatch.setitem(sys.modules, HOOKS, hooks)
+    forgotten: list[str] = []
+    around_snapshots(lambda: forgotten.append("all"))
+    for registration in ("before", "after"):
+        (hook,) = registered[registration]
+        hook()
+    assert forgotten == ["all", "all"]
+
+
+def test_sts_is_asked_in_the_region_itself() -> None:
+    session = boto3.session.Session("test", "test", region_name="eu-central-1")
+    sessions = ScopedSessions(session, lambda: datetime.now(UTC))
+    assert sessions._sts.meta.endpoint_url == "https://sts.eu-central-1.amazonaws.com"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from functions.api.endpoints import memories, people, public, reads
+from functions.api.endpoints import access, memories, people, public, reads
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -35,7 +35,10 @@ ENDPOINTS: dict[str, Callable[[Call, ApiService], Reply]] = {
     "list_erasures": people.erasures,
     "list_audit": people.audit,
     "verify_audit": people.verify,
-    "make_key": people.make_api_key,
+    "make_key": access.make_api_key,
+    "list_keys": access.list_api_keys,
+    "revoke_key": access.revoke_api_key,
+    "delegate": access.make_delegation,
     "health": public.health,
     "openapi": public.openapi_document,
 }

@@ -1,11 +1,10 @@
-"""What people decide and check: reviews, tombstones, receipts, the audit log, keys."""
+"""What people decide and check: reviews, tombstones, receipts, the audit log."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
 from functions.api.endpoints.reply import Reply, changed_reply, page_reply, start_of_page
-from unsay_core.application.access import MakeKey, make_key
 from unsay_core.application.ledger import Waiting
 from unsay_core.application.look_up import ListMemories, list_memories
 from unsay_core.application.receipts import list_receipts, receipt
@@ -99,17 +98,6 @@ def verify(call: Call, service: ApiService) -> Reply:
     asked = call.query(requests.VerifyQuery)
     opened = service.open_audit(call.principal, asked.scope)
     return Reply(200, answers.verification_answer(verify_audit(opened, start=asked.start)))
-
-
-def make_api_key(call: Call, service: ApiService) -> Reply:
-    """`POST /v1/keys`."""
-    asked = call.body(requests.KeyIn)
-    command = MakeKey(
-        asked.name, asked.kind, tuple(asked.grants), asked.expires_at, idempotency=call.idempotency_key
-    )
-    made = make_key(command, call.principal, service.keys, service.keyring, service.world)
-    replayed = {"Idempotency-Replayed": "true"} if made.replayed else {}
-    return Reply(201, answers.key_answer(made), replayed)
 
 
 def _reviewable(asked: requests.ReviewsQuery, opened: OpenScope, service: ApiService) -> Page[Memory]:

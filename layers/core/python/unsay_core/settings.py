@@ -53,14 +53,19 @@ class ApiSettings(Settings):
     eraser_role_arn: str
     access_role_arn: str
     pepper_secret_arn: str
+    oidc: str
 
 
 @dataclass(frozen=True, slots=True)
 class AuthorizerSettings(Settings):
-    """The authorizer λ: it reads keys, under its own role."""
+    """The authorizer λ: it reads keys and bindings, under its own role.
+
+    `oidc` are the issuers whose tokens are taken: a JSON list of `{"issuer", "audiences"}`, maybe empty.
+    """
 
     access_table: str
     pepper_secret_arn: str
+    oidc: str
 
 
 @dataclass(frozen=True, slots=True)

@@ -98,6 +98,11 @@ class ScopedSessions:
                 self._open.popitem(last=False)
         return fresh
 
+    def forget(self) -> None:
+        """Drop every session: none may lie in a snapshot, to be used by all that are restored from it."""
+        with self._lock:
+            self._open.clear()
+
     def _assumed(self, role_arn: str, scope_id: str | None) -> ScopedClients:
         tags: Any = [] if scope_id is None else [{"Key": "scope", "Value": scope_id}]
         try:

@@ -14,7 +14,9 @@ from unsay_core.domain.errors import (
     IdempotencyMismatchError,
     InvalidRequestError,
     NotFoundError,
+    UnavailableError,
 )
+from unsay_core.domain.ids import require_id
 from unsay_core.domain.scope import Action, Grant, Principal, PrincipalKind, ScopePattern
 
 if TYPE_CHECKING:
@@ -26,6 +28,7 @@ if TYPE_CHECKING:
 
 _DIGITS = "0123456789abcdefghjkmnpqrstvwxyz"
 PREFIX = "unsay_"  # of a secret: a leaked one is found by looking for it
+REMEMBERED = 10_000  # keys a process keeps in mind
 KEY, DELEGATION = "key", "dlg"  # what an id begins with
 
 
@@ -169,7 +172,7 @@ def revoke_key(key_id: str, caller: Principal, keys: Keys, now: datetime) -> Api
     Raises `NotFoundError` for a key that is not theirs, the same whether it exists or not.
     """
     _require_admin(caller)
-    key = keys.find(key_id)
+    key = keys.find(require_id(key_id, KEY))
     if key is None or not _administers(caller, key.principal.grants):
         raise NotFoundError("no such key among those the caller administers")
     _require_human(caller, key.principal.kind)
@@ -179,6 +182,34 @@ def revoke_key(key_id: str, caller: Principal, keys: Keys, now: datetime) -> Api
         except ConflictError:  # another revoked it; who and when stays as it was
             pass
     return keys.find(key_id) or key
+
+
+class UseNotes:
+    """Notes the day each key was used last, beside the request and not before its answer.
+
+    What is lost, because an environment is frozen or the table is down, the key's next request notes.
+    """
+
+    def __init__(self, keys: Keys, world: World) -> None:
+        self._keys = keys
+        self._world = world
+        self._noted: dict[str, str] = {}
+
+    def note(self, key_id: str, last_used: str) -> None:
+        """A key is used now; `last_used` is the day that was noted for it, as far as is known here."""
+        today = self._world.clock.now().date().isoformat()
+        if max(last_used, self._noted.get(key_id, "")) >= today:
+            return
+        if len(self._noted) >= REMEMBERED:
+            self._noted.clear()
+        self._noted[key_id] = today
+        self._world.executor.submit(self._write, key_id, today)
+
+    def _write(self, key_id: str, day: str) -> None:
+        try:
+            self._keys.note_use(key_id, day)
+        except UnavailableError:
+            self._noted.pop(key_id, None)
 
 
 def _require_admin(caller: Principal) -> None:

@@ -1,4 +1,4 @@
-"""Who calls: an API key, a delegation, a token of the configured issuer or an IAM role becomes a principal."""
+"""Who calls: an API key, a delegation, a token of an issuer or an IAM role becomes a principal."""
 
 from __future__ import annotations
 
@@ -134,7 +134,7 @@ class Authenticator:
         return Identity(key.principal, key.expires_at, root=key.id, last_used=key.last_used)
 
     def _holds(self, key: ApiKey) -> bool:
-        """Whether a key is neither revoked nor past its end, and what a delegation hangs on is still there."""
+        """Whether a key is neither revoked nor past its end, nor what a delegation hangs on."""
         if key.revoked_at is not None or (key.expires_at is not None and key.expires_at <= self._now()):
             return False
         if not key.is_delegation:

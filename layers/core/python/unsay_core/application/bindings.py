@@ -7,14 +7,16 @@ import json
 import re
 import unicodedata
 from dataclasses import dataclass
+from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any, Protocol
 
 from unsay_core.domain.errors import InvalidRequestError, InvalidScopeError
 from unsay_core.domain.scope import Action, Grant, PrincipalKind, Scope, ScopePattern
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
+BELIEVED = timedelta(seconds=60)
 _PLACEHOLDER = re.compile(r"{([^{}/]{1,128})}")
 # A session names its role without the path; within an account a role's name is enough.
 _SESSION = re.compile(
@@ -126,6 +128,22 @@ class Bindings(Protocol):
 
     def remove(self, binding_id: str) -> bool:
         """Remove a binding; False if there was none."""
+
+
+class RecentBindings:
+    """The bindings as they were a minute ago at the most: so long a removed one may still be believed."""
+
+    def __init__(self, bindings: Bindings, now: Callable[[], datetime]) -> None:
+        self._bindings = bindings
+        self._now = now
+        self._read: tuple[datetime, Sequence[Binding]] | None = None
+
+    def __call__(self) -> Sequence[Binding]:
+        """All of them."""
+        now = self._now()
+        if self._read is None or now - self._read[0] >= BELIEVED:
+            self._read = now, self._bindings.all()
+        return self._read[1]
 
 
 def granted(bindings: Iterable[Binding], issuer: str | None, claims: Mapping[str, Any]) -> Granted | None:

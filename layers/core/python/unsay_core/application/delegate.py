@@ -1,4 +1,4 @@
-"""Delegations: a weaker key for a sub-agent, for an hour at the most, that ends with what it was made from."""
+"""Delegations: a weaker key for a sub-agent, for an hour at the most, that ends with its maker's."""
 
 from __future__ import annotations
 

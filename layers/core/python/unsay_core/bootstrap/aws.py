@@ -6,17 +6,24 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import boto3
+from botocore.config import Config
 
-from unsay_core.adapters.dynamodb.access import DynamoKeys, DynamoRegistry
+from unsay_core.adapters.aws_errors import translated
+from unsay_core.adapters.dynamodb.access import DynamoBindings, DynamoKeys, DynamoRegistry
 from unsay_core.adapters.dynamodb.items import Place
 from unsay_core.adapters.dynamodb.ledger import DynamoLedger
 from unsay_core.adapters.dynamodb.pointer import DynamoReadPointer
 from unsay_core.adapters.messaging import EventBridgeBus, SqsDeadLetters, SqsIndexQueue, SqsPostponer
 from unsay_core.adapters.metrics import FOREIGN_HITS, count
+from unsay_core.adapters.oidc import OidcTokens, issuers_of
 from unsay_core.adapters.s3.anchors import S3Anchors
 from unsay_core.adapters.s3.documents import S3Documents
 from unsay_core.adapters.scoped_session import PROMPT, QUICK, ScopedClients, ScopedSessions
+from unsay_core.adapters.snapshots import around_snapshots
 from unsay_core.adapters.world import real_world
+from unsay_core.application.access import UseNotes
+from unsay_core.application.authenticate import Authenticator
+from unsay_core.application.bindings import RecentBindings
 from unsay_core.application.breaker import Breaker, GuardedSearch
 from unsay_core.application.generations import Reading
 from unsay_core.application.keys import Keyring
@@ -36,10 +43,14 @@ if TYPE_CHECKING:
     from unsay_core.generations import Generation
     from unsay_core.settings import ApiSettings, AuthorizerSettings, IndexSettings, ProjectSettings
 
+# The gateway gives the authorizer ten seconds, and answers 500 beyond them.
+SWIFT = Config(connect_timeout=1, read_timeout=2, retries={"total_max_attempts": 2, "mode": "standard"})
+
 
 def read_keyring(session: boto3.session.Session, secret_arn: str) -> Keyring:
     """The keys of this deployment, derived from its pepper; one call, at cold start."""
-    secret = session.client("secretsmanager", config=QUICK).get_secret_value(SecretId=secret_arn)
+    with translated("the pepper"):
+        secret = session.client("secretsmanager", config=QUICK).get_secret_value(SecretId=secret_arn)
     return Keyring.from_pepper(secret["SecretString"])
 
 
@@ -52,8 +63,10 @@ class _Service:
 
     @cached_property
     def sessions(self) -> ScopedSessions:
-        """The road to STS."""
-        return ScopedSessions(self.session, self.world.clock.now)
+        """The road to STS; whoever is restored from a snapshot goes it anew."""
+        sessions = ScopedSessions(self.session, self.world.clock.now)
+        around_snapshots(sessions.forget)
+        return sessions
 
 
 class _Keyed(_Service):
@@ -62,11 +75,17 @@ class _Keyed(_Service):
     def __init__(self, settings: ApiSettings | AuthorizerSettings, **given: Any) -> None:
         super().__init__(**given)
         self._secret_arn = settings.pepper_secret_arn
+        self._oidc = settings.oidc
 
     @cached_property
     def keyring(self) -> Keyring:
         """The deployment's keys."""
         return read_keyring(self.session, self._secret_arn)
+
+    @cached_property
+    def tokens(self) -> OidcTokens:
+        """Whoever checks the tokens of the configured issuers."""
+        return OidcTokens(issuers_of(self._oidc))
 
 
 class ApiService(_Keyed):
@@ -89,6 +108,18 @@ class ApiService(_Keyed):
     def keys(self) -> DynamoKeys:
         """API keys, under the access table's own role."""
         return DynamoKeys(self._access, self.settings.access_table)
+
+    @cached_property
+    def authenticator(self) -> Authenticator:
+        """Who calls, where the authorizer did not say: IAM roles, and whom it could not decide on."""
+        bindings = DynamoBindings(self._access, self.settings.access_table)
+        now = self.world.clock.now
+        return Authenticator(self.keys, RecentBindings(bindings, now), self.tokens, self.keyring, now)
+
+    @cached_property
+    def uses(self) -> UseNotes:
+        """The days on which keys were used."""
+        return UseNotes(self.keys, self.world)
 
     @cached_property
     def registry(self) -> DynamoRegistry:
@@ -168,10 +199,12 @@ class AuthorizerService(_Keyed):
         self.settings = settings
 
     @cached_property
-    def keys(self) -> DynamoKeys:
-        """API keys."""
-        client = self.session.client("dynamodb", config=QUICK)
-        return DynamoKeys(lambda: client, self.settings.access_table)
+    def authenticator(self) -> Authenticator:
+        """Who calls. Nothing is kept between calls: the gateway keeps each answer for a minute."""
+        client = self.session.client("dynamodb", config=SWIFT)
+        keys = DynamoKeys(lambda: client, self.settings.access_table)
+        bindings = DynamoBindings(lambda: client, self.settings.access_table)
+        return Authenticator(keys, bindings.all, self.tokens, self.keyring, self.world.clock.now)
 
 
 class _Workshop(_Service):

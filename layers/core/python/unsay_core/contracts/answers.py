@@ -10,7 +10,7 @@ from unsay_core.domain.timeline import rfc3339
 if TYPE_CHECKING:
     from datetime import datetime
 
-    from unsay_core.application.access import NewKey
+    from unsay_core.application.access import ApiKey, NewKey
     from unsay_core.application.look_up import History
     from unsay_core.application.recall import Recalled, Recollection
     from unsay_core.application.statistics import Statistics
@@ -174,13 +174,32 @@ def verification_answer(found: Verification) -> dict[str, Any]:
     }
 
 
-def key_answer(made: NewKey) -> dict[str, Any]:
-    """A key just made: the only time its secret is shown."""
-    key = made.key
+def listed_key_answer(key: ApiKey) -> dict[str, Any]:
+    """A key as it is listed."""
     return {
         "id": key.id,
         "name": key.name,
         "kind": key.principal.kind.value,
+        "grants": [grant.to_json() for grant in key.principal.grants],
+        "created_at": _instant(key.created_at),
+        "created_by": key.created_by,
+        "expires_at": _instant(key.expires_at),
+        "last_used": key.last_used or None,
+        "revoked_at": _instant(key.revoked_at),
+    }
+
+
+def key_answer(made: NewKey) -> dict[str, Any]:
+    """A key just made: the only time its secret is shown."""
+    return {**listed_key_answer(made.key), "secret": made.secret}
+
+
+def delegation_answer(made: NewKey) -> dict[str, Any]:
+    """A delegation just made: the only time its secret is shown."""
+    key = made.key
+    return {
+        "id": key.id,
+        "principal": key.principal.id,
         "grants": [grant.to_json() for grant in key.principal.grants],
         "created_at": _instant(key.created_at),
         "expires_at": _instant(key.expires_at),

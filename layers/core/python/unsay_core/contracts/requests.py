@@ -43,7 +43,7 @@ from unsay_core.domain.memory import (
     Trust,
     is_slot_key,
 )
-from unsay_core.domain.scope import Action, Grant, PrincipalKind
+from unsay_core.domain.scope import Action, Grant, PrincipalKind, ScopePattern
 
 MAX_SEQ = 2**53 - 1
 
@@ -312,6 +312,11 @@ class VerifyQuery(ScopeQuery):
     start: Annotated[int, BeforeValidator(_whole), Field(alias="from", ge=1)] = 1
 
 
+PatternField = Annotated[
+    ScopePattern,
+    BeforeValidator(ScopePattern.parse),
+    WithJsonSchema({"type": "string", "examples": ["acme/users/alice", "acme/*"]}),
+]
 _GRANT = {
     "type": "object",
     "properties": {
@@ -321,6 +326,13 @@ _GRANT = {
     "required": ["scope", "actions"],
     "additionalProperties": False,
 }
+
+
+class KeysQuery(Wire):
+    """`GET /v1/keys`."""
+
+    limit: page_size(100, parse_query_limit) = 20  # type: ignore[valid-type]
+    cursor: str | None = None
 
 
 class KeyIn(Wire):
@@ -333,3 +345,13 @@ class KeyIn(Wire):
         Field(min_length=1, max_length=50),
     ]
     expires_at: Instant | None = None
+
+
+class DelegationIn(Wire):
+    """`POST /v1/delegations`; no scope is every scope the caller's own grants name."""
+
+    actions: Annotated[
+        list[Literal["read", "write", "forget", "audit", "transfer"]], Field(min_length=1, max_length=5)
+    ]
+    scope: PatternField | None = None
+    ttl_seconds: Annotated[int, Field(ge=1, le=3_600)]

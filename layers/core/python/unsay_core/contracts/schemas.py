@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import datetime
+from datetime import date, datetime
 from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
@@ -306,15 +306,41 @@ class GrantOut(Answer):
     actions: list[str]
 
 
-class KeyOut(Answer):
-    """An API key just made; `secret` is shown this once."""
+class ListedKeyOut(Answer):
+    """An API key as it is listed; `last_used` is a day, of which the last hours may lag."""
 
     id: str
     name: str
     kind: Literal["agent", "human"]
     grants: list[GrantOut]
     created_at: datetime
+    created_by: str
     expires_at: datetime | None
+    last_used: date | None
+    revoked_at: datetime | None
+
+
+class KeyOut(ListedKeyOut):
+    """An API key just made; `secret` is shown this once."""
+
+    secret: str = Field(repr=False)
+
+
+class KeysOut(Answer):
+    """A page of the keys whose every grant the caller administers."""
+
+    items: list[ListedKeyOut]
+    next_cursor: str | None
+
+
+class DelegationOut(Answer):
+    """A weaker key for a while; `principal` is who acts with it, in audit entries and sources."""
+
+    id: str
+    principal: str
+    grants: list[GrantOut]
+    created_at: datetime
+    expires_at: datetime
     secret: str = Field(repr=False)
 
 

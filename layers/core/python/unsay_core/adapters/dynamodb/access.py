@@ -156,7 +156,7 @@ class DynamoBindings:
 
 
 def partition_items(
-    client: Callable[[], DynamoDBClient],
+    connected: Callable[[], DynamoDBClient],
     table: str,
     partition: str,
     *,
@@ -176,7 +176,7 @@ def partition_items(
         query["ExpressionAttributeValues"][":after"] = {"S": after}
     while True:
         with translated("the access table"):
-            answer = client().query(**query)
+            answer = connected().query(**query)
         yield from cast("Any", answer["Items"])
         if "LastEvaluatedKey" not in answer:
             return
