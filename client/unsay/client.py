@@ -128,6 +128,9 @@ class Memory:
     statistics = _asked(verbs.statistics)
     scopes = _asked(verbs.scopes)
     make_key = _asked(verbs.make_key)
+    keys = _asked(verbs.keys)
+    revoke_key = _asked(verbs.revoke_key)
+    delegate = _asked(verbs.delegate)
 
 
 class AsyncMemory:
@@ -178,6 +181,9 @@ class AsyncMemory:
     statistics = _awaited(verbs.statistics)
     scopes = _awaited(verbs.scopes)
     make_key = _awaited(verbs.make_key)
+    keys = _awaited(verbs.keys)
+    revoke_key = _awaited(verbs.revoke_key)
+    delegate = _awaited(verbs.delegate)
 
 
 def every(page: Callable[P, Page[I_co]], *given: P.args, **named: P.kwargs) -> Iterator[I_co]:

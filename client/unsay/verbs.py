@@ -17,10 +17,13 @@ from unsay_core.contracts import exact_json
 from unsay_core.contracts.schemas import (
     AuditOut,
     BatchOut,
+    DelegationOut,
     ErasureOut,
     ErasuresOut,
     HistoryOut,
     KeyOut,
+    KeysOut,
+    ListedKeyOut,
     ListOut,
     MemoryOut,
     RecallOut,
@@ -31,6 +34,7 @@ from unsay_core.contracts.schemas import (
     TombstonesOut,
     VerifyOut,
 )
+from unsay_core.domain import labels
 
 Scope = str | Sequence[str]
 """`"acme/users/alice"`, or its segments: `["acme", "users", "a/b"]`."""
@@ -419,6 +423,7 @@ def make_key(
     kind: Literal["agent", "human"],
     grants: Mapping[str, Sequence[str]],
     expires_at: Instant | None = None,
+    idempotency_key: str | None = None,
 ) -> Ask[KeyOut]:
     """Make an API key: `grants={"acme/users/*": ["read", "write"]}`. Its secret is shown this once."""
     body = {
@@ -427,8 +432,34 @@ def make_key(
         "grants": [{"scope": scope, "actions": actions} for scope, actions in grants.items()],
         "expires_at": _instant(expires_at),
     }
-    # Not repeated: a second key with a secret that nobody has seen is worse than an error.
-    return Ask(KeyOut, "POST", ("keys",), body=body)
+    return _post(KeyOut, "keys", body=body, once=idempotency_key)
+
+
+def keys(*, limit: int = 20, cursor: str | None = None) -> Ask[KeysOut]:
+    """A page of the API keys whose every grant the caller administers; never their secrets."""
+    return _get(KeysOut, "keys", limit=limit, cursor=cursor)
+
+
+def revoke_key(key: ListedKeyOut | str) -> Ask[ListedKeyOut]:
+    """Revoke an API key, and what was delegated with it; it stops within a minute."""
+    found = key.id if isinstance(key, ListedKeyOut) else key
+    return Ask(ListedKeyOut, "DELETE", ("keys", found), repeatable=True)
+
+
+def delegate(
+    actions: Sequence[str],
+    *,
+    ttl_seconds: int,
+    scope: Scope | None = None,
+    idempotency_key: str | None = None,
+) -> Ask[DelegationOut]:
+    """Make a weaker key for a sub-agent, for an hour at the most; without a scope, wherever the caller may.
+
+    `scope` may end in `/*`. The secret is shown this once.
+    """
+    body = {"actions": [*actions], "ttl_seconds": ttl_seconds}
+    where = {} if scope is None else {"scope": _canonical(scope)}
+    return _post(DelegationOut, "delegations", body=body | where, once=idempotency_key)
 
 
 def _get(answer: type[A], *path: str, scope: Scope | None = None, **query: Any) -> Ask[A]:
@@ -500,7 +531,7 @@ def _canonical(scope: Scope) -> str:
     """The scope as one string; whether it is a valid one, the service decides."""
     if isinstance(scope, str):
         return scope
-    return "/".join(segment.replace("%", "%25").replace("/", "%2F") for segment in scope)
+    return labels.joined(scope)
 
 
 def _instant(value: Any) -> Any:

@@ -36,6 +36,9 @@ EXAMPLES = {
     "statistics": verbs.statistics(**HERE),
     "scopes": verbs.scopes(prefix="acme"),
     "make_key": verbs.make_key("shop", kind="agent", grants={"acme/*": ["read"]}),
+    "keys": verbs.keys(),
+    "revoke_key": verbs.revoke_key(ID),
+    "delegate": verbs.delegate(["read"], ttl_seconds=600, **HERE),
 }
 
 

@@ -27,7 +27,7 @@ WRITES = {
 }
 ONCE = {
     "forget": lambda m: m.forget("mem_1", scope="a", reason="test"),
-    "make_key": lambda m: m.make_key("k", kind="agent", grants={"a": ["read"]}),
+    "edit": lambda m: m.edit("mem_1", content="y", scope="a", version=1),
 }
 
 

@@ -18,7 +18,10 @@ KEY = {
     "kind": "agent",
     "grants": [],
     "created_at": "2026-05-01T09:30:00Z",
+    "created_by": "key_0",
     "expires_at": None,
+    "last_used": None,
+    "revoked_at": None,
     "secret": "unsay_new",
 }
 ERASURE = {
@@ -177,6 +180,7 @@ def test_grants_are_written_by_scope(service):
     made = service.will(ok(KEY)).make_key("k", kind="agent", grants={"acme/*": ["read", "write"]})
     assert sent(service)["grants"] == [{"scope": "acme/*", "actions": ["read", "write"]}]
     assert made.secret == "unsay_new"
+    assert service.requests[-1].headers["Idempotency-Key"]  # a retry gets the secret it missed
 
 
 def test_a_field_of_a_later_version_is_passed_over(service):
