@@ -97,6 +97,11 @@ class Memory:
     ) -> None:
         self.close()
 
+    @property
+    def url(self) -> str:
+        """Where the service is."""
+        return self._https.url
+
     def close(self) -> None:
         """Give the connections back."""
         self._https.close()

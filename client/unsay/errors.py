@@ -89,12 +89,14 @@ class ProblemError(UnsayError):
         self.errors = _field_problems(document.get("errors"))
         self.extra = MappingProxyType({k: v for k, v in document.items() if k not in _DOCUMENTED})
         self.retry_after = retry_after
-        super().__init__(self._sentence())
+        super().__init__(f"{status} {self.code}: {self.explanation}")
 
-    def _sentence(self) -> str:
+    @property
+    def explanation(self) -> str:
+        """Why, and in which fields."""
         told = [error for error in self.errors if error.message not in self.detail]
         fields = "; ".join(f"{error.path}: {error.message}" for error in told)
-        return f"{self.status} {self.code}: {self.detail}" + (f" ({fields})" if fields else "")
+        return self.detail + (f" ({fields})" if fields else "")
 
 
 class InvalidRequestError(ProblemError, code="invalid_request"):

@@ -1,0 +1,82 @@
+"""The command itself: its global options, and what a refusal exits with."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+import typer
+from rich.console import Console
+from typer.core import TyperGroup
+
+import unsay
+from unsay.cli import config, memories, people
+from unsay.cli.profiles import DEFAULT_PROFILE, Profile, ProfileError
+from unsay.cli.session import Session
+
+NOT_FOUND, INVALID, CONFLICT, NOT_ALLOWED = 1, 2, 3, 4
+"""What a refusal exits with; a conflict's code also stands for a service that is down or busy."""
+
+_EXITS: tuple[tuple[tuple[type[Exception], ...], int], ...] = (
+    ((unsay.AlreadyForgottenError,), CONFLICT),
+    ((unsay.NotFoundError, unsay.ForgottenError), NOT_FOUND),
+    ((unsay.UnauthenticatedError, unsay.ForbiddenError), NOT_ALLOWED),
+    (
+        (
+            ProfileError,
+            ValueError,
+            unsay.InvalidRequestError,
+            unsay.TooLargeError,
+            unsay.SecretRefusedError,
+            unsay.IdempotencyMismatchError,
+            unsay.PreconditionRequiredError,
+        ),
+        INVALID,
+    ),
+)
+
+
+def exit_code(error: Exception) -> int:
+    """What a refusal exits with."""
+    return next((code for kinds, code in _EXITS if isinstance(error, kinds)), CONFLICT)
+
+
+class _Commands(TyperGroup):
+    """Commands whose refusals are a line on the standard error and an exit code, not a traceback."""
+
+    def invoke(self, ctx: Any) -> Any:
+        try:
+            return super().invoke(ctx)
+        except (unsay.UnsayError, ProfileError) as error:
+            said = error.explanation if isinstance(error, unsay.ProblemError) else str(error)
+            Console(stderr=True).print(said, style="red", markup=False, highlight=False)
+            raise typer.Exit(exit_code(error)) from None
+
+
+app = typer.Typer(
+    cls=_Commands,
+    help="Agent memory you own, and can take back.",
+    no_args_is_help=True,
+    pretty_exceptions_show_locals=False,
+)
+for commands in (memories.app, people.app, config.app):
+    app.registered_commands += commands.registered_commands
+    app.registered_groups += commands.registered_groups
+
+
+@app.callback()
+def main_options(
+    context: typer.Context,
+    url: Annotated[str | None, typer.Option(help="The service; else UNSAY_URL, else the profile's.")] = None,
+    token: Annotated[
+        str | None, typer.Option(help="The key; else UNSAY_TOKEN, else the profile's. Others may see a flag.")
+    ] = None,
+    profile: Annotated[str, typer.Option(envvar="UNSAY_PROFILE", help="Which profile.")] = DEFAULT_PROFILE,
+) -> None:
+    """Agent memory you own, and can take back."""
+    context.obj = Session(Profile(url, token), profile)
+    context.call_on_close(context.obj.close)
+
+
+def main() -> None:
+    """Entry point of the command."""
+    app()

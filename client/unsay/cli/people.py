@@ -1,0 +1,200 @@
+"""Commands for those who answer for what is remembered: receipts, tombstones, the audit log, keys."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+import typer
+from rich.console import Console
+from rich.text import Text
+
+from unsay.cli import show
+from unsay.cli.memories import CursorOption
+from unsay.cli.review import review
+from unsay.cli.session import (
+    JsonOption,
+    LimitOption,
+    NoteOption,
+    ReasonOption,
+    ScopeOption,
+    Session,
+    answer,
+)
+
+app = typer.Typer()
+erasures = typer.Typer(help="Receipts of what was forgotten.", no_args_is_help=True)
+tombstones = typer.Typer(help="What must not come back.", no_args_is_help=True)
+audit = typer.Typer(help="What happened, in a chain that can be checked.", no_args_is_help=True)
+keys = typer.Typer(help="Credentials for agents and people.", no_args_is_help=True)
+app.add_typer(erasures, name="erasure")
+app.add_typer(tombstones, name="tombstone")
+app.add_typer(audit, name="audit")
+app.add_typer(keys, name="key")
+app.command()(review)
+
+
+@erasures.command("show")
+def show_erasure(
+    context: typer.Context,
+    erasure_id: Annotated[str, typer.Argument(metavar="ID", help="The receipt: era_…")],
+    scope: ScopeOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Show a receipt: what was forgotten, and what is proven of each store.
+
+    Example: unsay erasure show era_01j5… --scope acme/users/alice
+    """
+    session: Session = context.obj
+    found = session.memory.erasure(erasure_id, scope=session.scope(scope))
+    answer(found, show.receipt(found), wants_json=as_json)
+
+
+@erasures.command("list")
+def list_erasures(
+    context: typer.Context,
+    scope: ScopeOption = None,
+    limit: LimitOption = 20,
+    cursor: CursorOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """List receipts, newest first.
+
+    Example: unsay erasure list --scope acme/users/alice
+    """
+    session: Session = context.obj
+    page = session.memory.erasures(scope=session.scope(scope), limit=limit, cursor=cursor)
+    rows = ((e.id, e.state, e.reason, e.requested_at, e.erased) for e in page.items)
+    drawn = show.table(("id", "state", "reason", "requested", "erased"), rows, more=page.next_cursor)
+    answer(page, drawn, wants_json=as_json)
+
+
+@tombstones.command("list")
+def list_tombstones(
+    context: typer.Context,
+    scope: ScopeOption = None,
+    limit: LimitOption = 20,
+    cursor: CursorOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """List tombstones: digests and ids, never words.
+
+    Example: unsay tombstone list --scope acme/users/alice
+    """
+    session: Session = context.obj
+    page = session.memory.tombstones(scope=session.scope(scope), limit=limit, cursor=cursor)
+    rows = ((t.id, t.kind, t.at, t.reason, t.hits, "lifted" if t.lifted else "") for t in page.items)
+    drawn = show.table(("id", "of", "since", "reason", "hits", ""), rows, more=page.next_cursor)
+    answer(page, drawn, wants_json=as_json)
+
+
+@tombstones.command("lift")
+def lift_tombstone(
+    context: typer.Context,
+    tombstone_id: Annotated[str, typer.Argument(metavar="ID", help="As `unsay tombstone list` shows it.")],
+    reason: ReasonOption,
+    scope: ScopeOption = None,
+    note: NoteOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Let a value be learned again; audited, and for people only.
+
+    Example: unsay tombstone lift value:3f… --reason incorrect --scope acme/users/alice
+    """
+    session: Session = context.obj
+    found = session.memory.lift_tombstone(tombstone_id, scope=session.scope(scope), reason=reason, note=note)
+    answer(found, Text(f"{found.id} is lifted"), wants_json=as_json)
+
+
+@audit.command("list")
+def list_audit(
+    context: typer.Context,
+    scope: ScopeOption = None,
+    after: Annotated[int, typer.Option(help="Entries behind this one.")] = 0,
+    limit: LimitOption = 20,
+    cursor: CursorOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """List what happened in a scope, in order.
+
+    Example: unsay audit list --scope acme/users/alice --after 100
+    """
+    session: Session = context.obj
+    page = session.memory.audit(scope=session.scope(scope), after=after, limit=limit, cursor=cursor)
+    answer(page, show.events(page), wants_json=as_json)
+
+
+@audit.command("verify")
+def verify_audit(
+    context: typer.Context,
+    scope: ScopeOption = None,
+    start: Annotated[int, typer.Option("--from", min=1, help="The entry to begin with.")] = 1,
+    as_json: JsonOption = False,
+) -> None:
+    """Walk the audit chain of a scope to its end. Exits with 3 if it is broken.
+
+    Example: unsay audit verify --scope acme/users/alice
+    """
+    session: Session = context.obj
+    where = session.scope(scope)
+    with Console(stderr=True).status("walking the chain …") as status:
+        found = session.memory.verify_audit(scope=where, start=start)
+        while found.ok and found.next is not None:
+            status.update(f"walking the chain … through entry {found.next - 1} of {found.length}")
+            found = session.memory.verify_audit(scope=where, start=found.next)
+    answer(found, show.verification(found), wants_json=as_json)
+    if not found.ok:
+        raise typer.Exit(3)
+
+
+@app.command()
+def stats(context: typer.Context, scope: ScopeOption = None, as_json: JsonOption = False) -> None:
+    """Count what a scope holds, and how far its index lags.
+
+    Example: unsay stats --scope acme/users/alice
+    """
+    session: Session = context.obj
+    found = session.memory.statistics(scope=session.scope(scope))
+    answer(found, show.statistics(found), wants_json=as_json)
+
+
+@app.command()
+def scopes(
+    context: typer.Context,
+    prefix: Annotated[str | None, typer.Argument(help="Only those at it and below it.")] = None,
+    as_json: JsonOption = False,
+) -> None:
+    """List the scopes that are known, of those you may read.
+
+    Example: unsay scopes acme
+    """
+    session: Session = context.obj
+    found = session.memory.scopes(prefix=prefix)
+    answer(found, show.table(("scope",), ((scope,) for scope in found.items)), wants_json=as_json)
+
+
+@keys.command("make")
+def make_key(
+    context: typer.Context,
+    name: Annotated[str, typer.Argument(help="What it is for.")],
+    grants: Annotated[
+        list[str],
+        typer.Option("--grant", "-g", help="A scope and what for: 'acme/*=read,write'."),
+    ],
+    kind: Annotated[Literal["agent", "human"], typer.Option(help="Only a human reviews.")] = "agent",
+    expires_at: Annotated[str | None, typer.Option(help="When it ends: 2027-01-01T00:00:00Z.")] = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Make an API key. Its secret is shown this once.
+
+    Example: unsay key make shop --grant 'acme/*=read,write'
+    """
+    session: Session = context.obj
+    made = session.memory.make_key(name, kind=kind, grants=dict(map(_grant, grants)), expires_at=expires_at)
+    answer(made, Text(made.secret), wants_json=as_json)
+
+
+def _grant(text: str) -> tuple[str, list[str]]:
+    scope, equals, actions = text.rpartition("=")
+    if not equals:
+        raise typer.BadParameter("a grant is SCOPE=ACTION,ACTION", param_hint="--grant")
+    return scope, actions.split(",")

@@ -1,0 +1,82 @@
+"""What every command needs: the service, the scope, and how to answer."""
+
+from __future__ import annotations
+
+import os
+import sys
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+from rich.console import Console
+
+import unsay
+from unsay.cli.profiles import DEFAULT_PROFILE, Profile, ProfileError, ProfileFile, from_environment
+from unsay.cli.show import as_json
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
+
+    from unsay_core.contracts.schemas import Answer
+
+ScopeOption = Annotated[
+    str | None, typer.Option("--scope", "-s", help="The scope; else UNSAY_SCOPE, else the profile's.")
+]
+JsonOption = Annotated[
+    bool, typer.Option("--json", help="JSON, as it always is where the output is no terminal.")
+]
+LimitOption = Annotated[int, typer.Option(help="At most so many, 1 to 100.")]
+VersionOption = Annotated[
+    int | None, typer.Option("--version", help="The version this is meant for; else the one there is.")
+]
+ReasonOption = Annotated[unsay.Reason, typer.Option("--reason", "-r", help="Why; it is audited.")]
+NoteOption = Annotated[str | None, typer.Option(help="A sentence about it; erased with the memory.")]
+MemoryArgument = Annotated[str, typer.Argument(metavar="ID", help="The memory: mem_…")]
+
+
+@dataclass
+class Session:
+    """The flags that stand before the command, and what follows from them."""
+
+    flags: Profile = field(default_factory=Profile)
+    profile_name: str = DEFAULT_PROFILE
+
+    @cached_property
+    def profile(self) -> Profile:
+        """Flags over environment over the profile."""
+        stored = ProfileFile().profile(self.profile_name)
+        return self.flags.over(from_environment(os.environ)).over(stored)
+
+    @cached_property
+    def memory(self) -> unsay.Memory:
+        """The service; raises `ProfileError` where nothing says which."""
+        if not self.profile.url or not self.profile.token:
+            raise ProfileError(
+                "Which service? Set UNSAY_URL and UNSAY_TOKEN, or keep them: unsay config set --url URL"
+            )
+        return unsay.connect(self.profile.url, token=self.profile.token)
+
+    def scope(self, given: str | None) -> str:
+        """The scope that is meant; there is no default of ours."""
+        found = given or self.profile.scope
+        if not found:
+            raise ProfileError("Whose memory? Name it with --scope or UNSAY_SCOPE.")
+        return found
+
+    def version(self, memory_id: str, scope: str | None, given: int | None) -> int:
+        """The version that is meant: without a number, the one that is there now."""
+        return given or self.memory.get(memory_id, scope=self.scope(scope)).version
+
+    def close(self) -> None:
+        """Give the connections back."""
+        if "memory" in self.__dict__:
+            self.memory.close()
+
+
+def answer(found: Answer, picture: RenderableType, *, wants_json: bool) -> None:
+    """Print an answer: a picture for a person at a terminal, JSON for everything else."""
+    if wants_json or not sys.stdout.isatty():
+        typer.echo(as_json(found))
+    else:
+        Console().print(picture)

@@ -1,0 +1,332 @@
+"""The command line: every command in a pipe and at a terminal, and what its refusals exit with."""
+
+import json
+import os
+import pty
+import re
+import subprocess
+import sys
+import termios
+import threading
+import time
+
+import pytest
+import typer
+from typer.testing import CliRunner
+
+os.environ.setdefault("POWERTOOLS_SERVICE_NAME", "api")
+os.environ.setdefault("POWERTOOLS_TRACE_DISABLED", "true")
+
+from tests.support.fakes import FakeService
+from tests.support.http import Caller, principal
+from tests.support.server import served
+from unsay.cli import app
+from unsay.cli.app import exit_code
+from unsay_core.domain.scope import Action
+
+SCOPE = "acme/users/alice"
+LISBON, PORTO = "Alice lives in Lisbon.", "Alice lives in Porto."
+
+
+@pytest.fixture(autouse=True)
+def home(tmp_path, monkeypatch):
+    """A home of its own, and nothing set."""
+    for name in ("UNSAY_URL", "UNSAY_TOKEN", "UNSAY_SCOPE", "UNSAY_PROFILE"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setattr(typer, "get_app_dir", lambda _: str(tmp_path / "unsay"))
+    return tmp_path
+
+
+@pytest.fixture
+def caller():
+    return Caller(FakeService())
+
+
+@pytest.fixture
+def service(caller, monkeypatch):
+    with served(caller) as url:
+        monkeypatch.setenv("UNSAY_URL", url)
+        monkeypatch.setenv("UNSAY_TOKEN", "t")
+        monkeypatch.setenv("UNSAY_SCOPE", SCOPE)
+        yield url
+
+
+def piped(*arguments, typed=None):
+    """What a command prints into a pipe."""
+    return CliRunner().invoke(app, arguments, input=typed)
+
+
+def at_a_terminal(monkeypatch, *arguments, typed=()):
+    """What a command shows at a terminal of a hundred columns, and what it exits with.
+
+    `typed` are keys, and what must be shown before each: a person reads first.
+    """
+    ours, theirs = pty.openpty()
+    monkeypatch.setenv("COLUMNS", "100")
+    shown, to_type = bytearray(), list(typed)
+
+    def read():
+        seen = 0
+        while chunk := _read(ours):
+            shown.extend(chunk)
+            while to_type and (at := shown.find(to_type[0][0].encode(), seen)) >= 0:
+                seen = at + 1
+                keys = to_type.pop(0)[1]
+                _until_listened_to(ours, keys)
+                os.write(ours, keys.encode())
+
+    reader = threading.Thread(target=read, daemon=True)
+    with (
+        os.fdopen(os.dup(theirs), "r") as stdin,
+        os.fdopen(theirs, "w", encoding="utf-8") as stdout,
+        monkeypatch.context() as patch,
+    ):
+        for name, stream in (("stdin", stdin), ("stdout", stdout), ("stderr", stdout)):
+            patch.setattr(sys, name, stream)
+        reader.start()
+        code = _code(arguments)
+        stdout.flush()
+    reader.join(10)
+    os.close(ours)
+    return code, re.sub(r"\x1b\[[0-9;?]*[a-zA-Z]", "", shown.decode())
+
+
+def _until_listened_to(terminal, keys):
+    """Who reads key by key throws away what was typed before."""
+    until = time.monotonic() + 20
+    while not keys.endswith("\n") and termios.tcgetattr(terminal)[3] & termios.ICANON:
+        assert time.monotonic() < until
+        time.sleep(0.005)
+
+
+def _read(descriptor):
+    try:
+        return os.read(descriptor, 65536)
+    except OSError:  # the other end was closed
+        return b""
+
+
+def _code(arguments):
+    try:
+        app(list(arguments))
+    except SystemExit as exited:
+        return exited.code or 0
+    return 0
+
+
+def prepared(caller):
+    """One of each thing that a command can name."""
+    moved = caller.remember(PORTO, SCOPE, key="home")
+    return {
+        "MEMORY": caller.remember(LISBON, SCOPE)["id"],
+        "DOUBTED": caller.remember("Alice has a cat.", SCOPE)["id"],
+        "ERASURE": caller.forget(caller.remember("Gone.", SCOPE)["id"], scope=SCOPE)["id"],
+        "TOMBSTONE": caller.tombstones(SCOPE)["items"][-1]["id"],
+        "MOVED": moved["id"],
+    }
+
+
+COMMANDS = {
+    "remember": ("remember Alice_has_a_dog. --tag pet --data {} --ttl 3600", "Alice_has_a_dog."),
+    "recall": ("recall Lisbon", LISBON),
+    "list": ("list --limit 50", LISBON),
+    "get": ("get MEMORY", LISBON),
+    "history": ("history MEMORY", "memory.remembered"),
+    "edit": ("edit MEMORY --tag profile --importance 0.9", "profile"),
+    "correct": ("correct MEMORY Alice_lives_in_Faro. --because changed", "Alice_lives_in_Faro."),
+    "retract": ("retract MEMORY -r incorrect", "retracted"),
+    "dispute": ("dispute MEMORY -r incorrect", "disputed"),
+    "forget": ("forget MEMORY -r user_request --yes", "user_request"),
+    "review": ("review --state disputed --json", '"items"'),
+    "erasure show": ("erasure show ERASURE", "tombstones"),
+    "erasure list": ("erasure list", "user_request"),
+    "tombstone list": ("tombstone list", "value"),
+    "tombstone lift": ("tombstone lift TOMBSTONE -r incorrect", "TOMBSTONE"),
+    "audit list": ("audit list", "memory.forgotten"),
+    "audit verify": ("audit verify", "head"),
+    "stats": ("stats", "semantic"),
+    "scopes": ("scopes acme", ""),
+    "key make": ("key make shop -g acme/*=read,write", "unsay_"),
+    "config set": ("config set --scope acme", ""),
+    "config show": ("config show", SCOPE),
+    "doctor": ("doctor", "is ok"),
+}
+
+
+def commands():
+    """Every command there is, by its words."""
+
+    def walk(group, words):
+        for name, command in group.commands.items():
+            if hasattr(command, "commands"):
+                yield from walk(command, (*words, name))
+            else:
+                yield " ".join((*words, name)), command
+
+    return dict(walk(typer.main.get_command(app), ()))
+
+
+def test_every_command_is_tried_below():
+    assert commands().keys() == COMMANDS.keys()
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_every_command_has_help_with_an_example_of_itself(name):
+    assert re.search(rf"Example: unsay (--profile \w+ )?{name}", commands()[name].help)
+    shown = piped(*name.split(), "--help")
+    assert (shown.exit_code, f"unsay {name}".split()[-1] in shown.output) == (0, True)
+
+
+def filled(name, known):
+    """A command's words, and what its answer holds."""
+    return (re.sub("[A-Z]{5,}", lambda word: known.get(word[0], word[0]), part) for part in COMMANDS[name])
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_every_command_answers_in_a_pipe_with_json(name, caller, service):
+    words, wanted = filled(name, prepared(caller))
+    found = piped(*words.split())
+    assert found.exit_code == 0, found.output
+    assert wanted in found.output
+    assert name in ("doctor", "config set") or json.loads(found.output)
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_every_command_answers_at_a_terminal_for_a_person(name, caller, service, monkeypatch):
+    words, wanted = filled(name, prepared(caller))
+    code, shown = at_a_terminal(monkeypatch, *words.split())
+    assert (code, wanted in shown) == (0, True), shown
+    assert "--json" in words or '"' not in shown
+
+
+def test_what_is_printed_as_json_has_every_digit(caller, service):
+    data = '{"price":1.10,"n":1,"big":12345678901234567890123456789}'
+    assert f'"data":{data}' in piped("remember", LISBON, "--data", data).output
+
+
+def test_markup_and_control_characters_of_a_memory_are_not_obeyed(caller, service, monkeypatch):
+    caller.remember("[red]Alice[/red] \x1b[2J likes \u202etea", SCOPE)
+    _, text = at_a_terminal(monkeypatch, "list")
+    assert "[red]Alice[/red] \N{REPLACEMENT CHARACTER}[2J likes \N{REPLACEMENT CHARACTER}tea" in text
+
+
+def test_words_come_from_the_standard_input_too(service):
+    assert piped("remember", "-", typed=LISBON + "\n").exit_code == 0
+    assert LISBON in piped("list").output
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "said"),
+    [
+        (("get", "mem_01j0000000000000000000000a"), 1, ""),
+        (("get", "nonsense"), 1, ""),
+        (("remember", " "), 2, "content"),
+        (("remember", "x", "--data", "{"), 2, "JSON"),
+        (("remember", "password: Abc123Abc123Abc123Abc1"), 2, "credential"),
+        (("list", "--scope", "a//b"), 2, "scope"),
+        (("list", "--limit", "0"), 2, "limit"),
+        (("list", "--kind", "nonsense"), 2, "nonsense"),
+        (("key", "make", "x", "-g", "acme"), 2, "SCOPE=ACTION"),
+        (("nonsense",), 2, "nonsense"),
+    ],
+)
+def test_a_refusal_exits_with_its_code_and_says_why_on_the_error_stream(service, arguments, code, said):
+    refused = piped(*arguments)
+    assert (refused.exit_code, refused.stdout) == (code, "")
+    assert said in refused.stderr
+
+
+def test_a_conflict_a_tombstone_and_a_second_forget_exit_with_three(caller, service):
+    made = caller.remember(LISBON, SCOPE)["id"]
+    assert piped("edit", made, "--content", PORTO, "--version", "9").exit_code == 3
+    assert piped("forget", made, "-r", "user_request", "--yes").exit_code == 0
+    assert piped("remember", LISBON).exit_code == 3
+    assert piped("forget", made, "-r", "user_request", "--yes").exit_code == 3
+    assert piped("remember", PORTO).exit_code == 0
+
+
+def test_what_the_key_may_not_do_exits_with_four(caller, monkeypatch):
+    reader = caller.as_(principal("acme/*", Action.READ))
+    with served(reader) as url:
+        where = ("--url", url, "--token", "t")
+        assert piped(*where, "remember", LISBON, "--scope", SCOPE).exit_code == 4
+        assert piped(*where, "list", "--scope", SCOPE).exit_code == 0
+
+
+def test_a_service_that_is_not_there_exits_with_three():
+    gone = ("--url", "http://127.0.0.1:9", "--token", "t")
+    assert piped(*gone, "stats", "--scope", "a").exit_code == 3
+    assert piped(*gone, "doctor").exit_code == 3
+
+
+def test_every_refusal_of_the_client_has_a_code():
+    import unsay
+
+    kinds = [k for k in vars(unsay).values() if isinstance(k, type) and issubclass(k, unsay.UnsayError)]
+    assert {exit_code(kind.__new__(kind)) for kind in kinds} == {1, 2, 3, 4}
+
+
+def test_nobody_is_asked_in_a_pipe_and_somebody_is_at_a_terminal(caller, service, monkeypatch):
+    made = caller.remember(LISBON, SCOPE)["id"]
+    assert piped("forget", made, "-r", "user_request").exit_code == 2
+    asked = ("forget", made, "-r", "user_request")
+    code, text = at_a_terminal(monkeypatch, *asked, typed=[("for good?", "n\n")])
+    assert (code, "for good?" in text) == (1, True)
+    assert caller.get(made, SCOPE).status == 200
+    code, _ = at_a_terminal(monkeypatch, *asked, typed=[("for good?", "y\n")])
+    assert (code, caller.get(made, SCOPE).status) == (0, 404)
+
+
+def test_a_person_decides_takes_back_and_decides_again(caller, service, monkeypatch):
+    made = [caller.remember(f"Fact {n}.", SCOPE)["id"] for n in range(3)]
+    for memory in made:
+        caller.dispute(memory, scope=SCOPE)
+    waiting = [item["id"] for item in caller.reviews(SCOPE, state="disputed")["items"]]
+    decided = [("uit", key) for key in "auar"] + [("Why", "\n"), ("uit", "s")]
+    code, text = at_a_terminal(monkeypatch, "review", "--state", "disputed", typed=decided)
+    assert (code, "3 of 3" in text) == (0, True)
+    states = {
+        memory: (caller.get(memory, SCOPE)["status"], caller.get(memory, SCOPE)["trust"]) for memory in made
+    }
+    assert states[waiting[0]] == ("active", "verified")
+    assert states[waiting[1]] == ("rejected", "disputed")
+    assert states[waiting[2]] == ("active", "disputed")
+
+
+def test_flags_go_over_the_environment_and_that_over_the_profile(caller, service, monkeypatch, home):
+    caller.remember("in the profile's scope", "acme/profile")
+    caller.remember("in the flag's scope", "acme/flag")
+    monkeypatch.delenv("UNSAY_TOKEN")
+    monkeypatch.delenv("UNSAY_SCOPE")
+    assert piped("list").exit_code == 2
+    assert piped("config", "set", "--token", "-", "--scope", "acme/profile", typed="secret\n").exit_code == 0
+    assert (home / "unsay" / "config.json").stat().st_mode & 0o777 == 0o600
+    assert "secret" not in piped("config", "show").output
+    assert "in the profile's scope" in piped("list").output
+    monkeypatch.setenv("UNSAY_SCOPE", SCOPE)
+    assert "in the profile's scope" not in piped("list").output
+    assert "in the flag's scope" in piped("list", "-s", "acme/flag").output
+    assert piped("--profile", "other", "list").exit_code == 2
+    assert piped("--profile", "other", "config", "set", "--token", "x").exit_code == 0
+    assert json.loads(piped("config", "show").output)["profiles"] == ["default", "other"]
+
+
+def test_a_configuration_that_others_may_read_or_nobody_can_is_refused(service, home):
+    piped("config", "set", "--token", "x")
+    file = home / "unsay" / "config.json"
+    file.chmod(0o644)
+    assert "chmod 600" in piped("stats").stderr
+    file.chmod(0o600)
+    assert piped("stats").exit_code == 0
+    file.write_text("[1]")
+    assert piped("stats").exit_code == 2
+
+
+def test_the_installed_command_runs(service):
+    ran = subprocess.run(
+        [sys.executable, "-c", "from unsay.cli import main; main()", "remember", LISBON],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert json.loads(ran.stdout)["content"] == LISBON
