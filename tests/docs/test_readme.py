@@ -6,6 +6,7 @@ import json
 import re
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -60,6 +61,19 @@ def test_the_curl_lines_and_the_python_run_as_shown(stack: Stack):
     stored = json.loads(remember)
     assert (stored["content"], stored["key"]) == ("Alice lives in Lisbon.", "home_city")
     assert json.loads(recall)["items"][0]["memory"]["id"] == stored["id"]
+
+    commands = "\n".join(blocks("sh", "unsay remember "))
+    bin_folder = f"{Path(sys.executable).parent}:{environment['PATH']}"
+    told = subprocess.run(
+        ["/bin/sh", "-ec", commands],
+        env=environment | {"PATH": bin_folder},
+        capture_output=True,
+        text=True,
+        check=True,
+    ).stdout.splitlines()
+    carol, found, chain = map(json.loads, told)
+    assert found["items"][0]["memory"]["id"] == carol["id"]
+    assert chain["ok"] is True
 
     (program,) = blocks("python", "unsay.connect")
     done = subprocess.run(
