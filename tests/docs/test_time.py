@@ -85,4 +85,4 @@ def test_an_example_happens_as_it_is_written(title: str, example: str) -> None:
 
 
 def test_the_page_has_an_example_for_every_case_and_all_of_them_are_read() -> None:
-    assert len(EXAMPLES) == PAGE.count("```example") == PAGE.count("\n## ") == 12
+    assert len(EXAMPLES) == PAGE.count("```example") == PAGE.count("\n## ") == 14

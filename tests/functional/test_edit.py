@@ -248,7 +248,9 @@ def test_an_earlier_end_makes_room_and_a_later_one_takes_it(api: Caller) -> None
     assert sorted(api.listed(key="home")) == [LISBON, PORTO]
     longer = api.edit(first["id"], version=2, valid_to="2023-01-01T00:00:00Z")
     assert longer["supersedes"] == [second["id"]]
-    assert api.listed(key="home") == [LISBON]
+    rest, kept = api.list(key="home")["items"]
+    assert (rest["content"], rest["valid_from"]) == (PORTO, "2023-01-01T00:00:00.000000Z")
+    assert kept["content"] == LISBON
 
 
 @pytest.mark.parametrize("end", ["2020-01-01T00:00:00Z", "2019-01-01T00:00:00Z"])

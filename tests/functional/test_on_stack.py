@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
+from urllib.parse import quote, urlencode
 
 import httpx
 import pytest
@@ -192,10 +193,10 @@ def test_thirty_writers_of_one_scope_lose_nothing_and_fork_nothing(client: httpx
 def test_an_item_is_written_over_and_forgotten_under_the_real_roles(client: httpx.Client) -> None:
     scope = "roles/items"
     item: dict[str, Any] = {"kind": "item", "key": "a/b %", "path": ["x/y", "z"]}
-    here = {"scope": scope, "kind": "item", "key": "a/b %", "path": "x%2Fy/z"}
+    here = urlencode({"scope": scope, "kind": "item", "key": "a/b %", "path": "x%2Fy/z"}, quote_via=quote)
 
     def found() -> Any:
-        return client.get("/v1/memories", params=here).json()["items"]
+        return client.get(f"/v1/memories?{here}").json()["items"]
 
     first = remember(client, scope, "", data={"n": 1}, **item)
     assert (first.status_code, first.json()["path"]) == (201, ["x/y", "z"])

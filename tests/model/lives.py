@@ -36,6 +36,7 @@ LISBON, PORTO, FARO, TEA, DOG = (
     "Alice has a dog.",
 )
 NAMED = {"headers": {"idempotency_key": "k"}}
+FOR_A_YEAR = {"valid_from": "2024-01-01T00:00:00Z", "valid_to": "2025-01-01T00:00:00Z"}
 FROM_A_RUN = {"source": {"run_id": "run-1", "message_seqs": [3]}}
 
 
@@ -55,6 +56,10 @@ VERBS: dict[str, Callable[[Caller, Life], Answer]] = {
     "remember": lambda api, life: api.remember(PORTO),
     "remember by name": lambda api, life: api.remember(PORTO, **NAMED),
     "remember into the slot": lambda api, life: api.remember(PORTO, key="home"),
+    "interrupt": lambda api, life: api.remember(PORTO, key="home", **FOR_A_YEAR),
+    "write an item": lambda api, life: api.remember(
+        "", kind="item", key="k", data=[1], headers={"idempotency_key": "i"}
+    ),
     "remember a duplicate": lambda api, life: api.remember(LISBON, key="home", **FROM_A_RUN),
     "remember a duplicate by name": lambda api, life: api.remember(LISBON, key="home", **FROM_A_RUN, **NAMED),
     "batch": lambda api, life: batch(api),

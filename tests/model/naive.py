@@ -45,10 +45,13 @@ class Row:
     waits_as: str | None = None
     version: int = 1
     supersedes: list[str] = field(default_factory=list)
+    goes_on_of: str | None = None  # another took time out of that one's middle
+    is_interrupted: bool = False
     superseded_by: str | None = None
     it_changed: bool = False
     said_before: set[str] = field(default_factory=set)
     channels: set[str] = field(default_factory=set)
+    heard_from: str = "api"  # first
     past: list[Row] = field(default_factory=list)
     recorded_at: datetime = ALWAYS
 
@@ -74,12 +77,19 @@ class Row:
     def may_become(self, other: Row) -> bool:
         """True if an edit may lead there: it holds at some time, and an item keeps its key."""
         holds = (other.valid_from or ALWAYS) < (other.valid_to or FOREVER)
-        return holds and not (self.is_item and other.key != self.key)
+        moves_its_key = self.is_item and other.key != self.key
+        moves_its_successor = self.superseded_by is not None and other.valid_to != self.valid_to
+        return holds and not moves_its_key and not moves_its_successor
 
     def status_at(self, now: datetime) -> str:
-        if self.status == "active" and self.expires_at is not None and self.expires_at <= now:
-            return "expired"
-        return self.status
+        if self.status != "active":
+            return self.status
+        expires, replaced = self.expires_at or FOREVER, FOREVER
+        if self.superseded_by is not None:
+            replaced = self.valid_to or FOREVER
+        if min(expires, replaced) > now:
+            return "active"
+        return "expired" if expires < replaced else "superseded"
 
     def is_valid_at(self, instant: datetime) -> bool:
         return (self.valid_from or ALWAYS) <= instant < (self.valid_to or FOREVER)
@@ -141,7 +151,7 @@ class NaiveScope:
                     twin.trust = "asserted"
                 self.events += 1
             return "twin"
-        row.channels, row.recorded_at = {channel}, row.at
+        row.channels, row.heard_from, row.recorded_at = {channel}, channel, row.at
         row.trust = "inferred" if channel == "extract" else "asserted"
         if not all(row.may_replace(rival) for rival in self._rivals(row, now)):
             row.status = row.waits_as = "candidate"
@@ -307,11 +317,28 @@ class NaiveScope:
         return same[0] if same else None
 
     def family(self, row_id: str) -> list[str]:
-        """A memory and everything it replaced, to any depth."""
+        """A memory, everything it replaced, and every part of what was interrupted, to any depth."""
         found = [row_id]
-        for known in found:
-            found += [i for i in self.rows[known].supersedes if i in self.rows and i not in found]
+        for known in (self.rows[i] for i in found):
+            before = [self.rows[i] for i in known.supersedes if i in self.rows]
+            ended = [row.id for row in before if not row.is_interrupted or known.goes_on_of == row.id]
+            after = [row.id for row in self.rows.values() if row.goes_on_of == known.id]
+            found += [i for i in dict.fromkeys(ended + after) if i not in found]
         return found
+
+    def unnamed(self) -> list[Row]:
+        """What goes on under an id that the service has chosen and no answer has told."""
+        return [row for row in self.rows.values() if row.id.startswith("?")]
+
+    def name(self, row: Row, row_id: str) -> None:
+        """Call a row by the id it turned out to have, wherever it is named."""
+        del self.rows[row.id]
+        old, row.id = row.id, row_id
+        self.rows[row_id] = row
+        for version in [each for other in self.rows.values() for each in (other, *other.past)]:
+            version.supersedes = [row_id if i == old else i for i in version.supersedes]
+            version.superseded_by = row_id if version.superseded_by == old else version.superseded_by
+            version.goes_on_of = row_id if version.goes_on_of == old else version.goes_on_of
 
     # What they have in common.
 
@@ -327,6 +354,8 @@ class NaiveScope:
 
     def _rivals(self, row: Row, now: datetime) -> list[Row]:
         """What cannot be believed beside it: another in its slot, or another that says the same."""
+        if row.status_at(now) == "expired":
+            return []  # it is over when it is written
         active = [other for other in self.with_status("active", now) if other.id != row.id]
         beliefs = [other for other in active if not (other.is_item or row.is_item)]
         in_its_slot = [o for o in beliefs if row.key and o.key == row.key and o.overlaps(row)]
@@ -334,15 +363,30 @@ class NaiveScope:
 
     def _take_slot(self, row: Row, now: datetime) -> None:
         for rival in self._rivals(row, now):
+            rest = copy.deepcopy(rival)
             self._supersede(rival, row, it_changed=True)
-            row.supersedes.append(rival.id)
+            if rival.id not in row.supersedes:
+                row.supersedes.append(rival.id)
+            if row.key and row.valid_to and row.valid_to < (rest.valid_to or FOREVER):
+                self._go_on(rival, rest, row)
+
+    def _go_on(self, interrupted: Row, rest: Row, by: Row) -> None:
+        rest.id, rest.at, rest.recorded_at = f"?{len(self.rows)}", by.at, by.at
+        rest.version, rest.past, rest.channels = 1, [], {rest.heard_from}
+        rest.supersedes, rest.goes_on_of, rest.valid_from = [interrupted.id], interrupted.id, by.valid_to
+        interrupted.is_interrupted = True
+        self.rows[rest.id] = rest
 
     def _supersede(self, old: Row, new: Row, *, it_changed: bool) -> None:
         old.next(new.at)
-        old.status, old.superseded_by, old.it_changed, old.waits_as = "superseded", new.id, it_changed, None
+        old.superseded_by, old.it_changed = new.id, it_changed
         if it_changed:
-            end = min(old.valid_to or FOREVER, new.valid_from or new.at)
+            begins = new.valid_from or min(new.at, new.valid_to or new.at)
+            end = min(old.valid_to or FOREVER, begins)
             old.valid_to = max(end, old.valid_from or ALWAYS)
+            if old.valid_to > new.at and old.valid_to > (old.valid_from or ALWAYS):
+                return  # until then it stays
+        old.status, old.waits_as = "superseded", None
 
     def _take_back(self, row_id: str, status: str, at: datetime) -> str:
         row = self.rows[row_id]

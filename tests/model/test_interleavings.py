@@ -11,7 +11,7 @@ import pytest
 from tests.model.conftest import Stores
 from tests.model.lives import LISBON, PORTO, SCOPE, VERBS, Life
 from tests.support.http import Answer, Caller
-from unsay_core.application.digests import duplicate_digest, value_digest
+from unsay_core.application.digests import commitment, duplicate_digest, value_digest
 from unsay_core.application.ledger import Area, ref_of
 from unsay_core.domain.memory import Status
 
@@ -96,15 +96,17 @@ def is_whole(life: Life) -> None:
     held = {(entry.digest, entry.memory_id) for entry in entries[Area.DUPLICATE]}
     assert held == {(duplicate_digest(keys, m.fact), m.id) for m in active}
     occupied = [(s.key, o.memory_id) for s in entries[Area.SLOT] for o in s.occupants]
-    assert sorted(occupied) == sorted((m.fact.key, m.id) for m in active if m.fact.key)
-    assert len({key for key, _ in occupied}) == len(occupied)  # no interval here ends
+    assert sorted(occupied) == sorted((m.fact.slot, m.id) for m in active if m.fact.slot)
+    in_slots = [[o.validity for o in s.occupants] for s in entries[Area.SLOT]]
+    assert not any(a.overlaps(b) for slot in in_slots for a, b in itertools.combinations(slot, 2))
     waiting = {place.memory_id for place in entries[Area.REVIEW]}
     assert waiting == {m.id for m in entries[Area.MEMORY] if m.waits_at(life.service.clock.now())}
     standing = {grave.digest: grave.seq for grave in entries[Area.TOMBSTONE] if not grave.lifted}
     assert not standing.keys() & {m.id for m in entries[Area.MEMORY]}
-    written = {e.happening.memory_id: e.seq for e in entries[Area.AUDIT] if e.happening.commitment}
-    for memory in active:
-        assert written[memory.id] <= standing.get(value_digest(keys, memory.fact.content), written[memory.id])
+    written = {e.happening.commitment: e.seq for e in entries[Area.AUDIT]}
+    for memory in (memory for memory in active if not memory.fact.is_item):
+        said = written[commitment(memory)]
+        assert said <= standing.get(value_digest(keys, memory.fact.content), said)
     assert Caller(life.service).verify(SCOPE)["ok"] is True
 
 

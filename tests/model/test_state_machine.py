@@ -302,6 +302,7 @@ class LedgerMachine(RuleBasedStateMachine):
     @invariant()
     def everything_that_is_promised_holds(self) -> None:
         """Of the scope that was written; of both, if only time has passed."""
+        self.what_goes_on_has_a_name()
         self.the_other_scope_is_as_it_was()
         self.looked_at = {s: m for s, m in self.models.items() if s in self.written or not self.written}
         self.written.clear()
@@ -313,6 +314,16 @@ class LedgerMachine(RuleBasedStateMachine):
         self.the_head_counts_the_memories()
         self.a_slot_has_one_memory_at_each_valid_time()
         self.the_past_answers_as_it_did()
+
+    def what_goes_on_has_a_name(self) -> None:
+        """The model learns the id of what goes on after an interruption: it names the one before."""
+        for scope, model in self.models.items():
+            for row in model.unnamed():
+                found = [
+                    m for m in self.ledger(scope).page(Area.MEMORY, limit=1000) if m.id not in model.rows
+                ]
+                (memory_id,) = [m.id for m in found if m.derived_from == (row.goes_on_of,)]
+                model.name(row, memory_id)
 
     def the_other_scope_is_as_it_was(self) -> None:
         after = {scope: self.dump(scope) for scope in SCOPES}

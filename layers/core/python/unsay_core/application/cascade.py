@@ -10,6 +10,8 @@ from unsay_core.domain.lifecycle import Act, may
 from unsay_core.domain.memory import Memory
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from unsay_core.application.draft import Draft
 
 
@@ -32,7 +34,7 @@ def cascade(memory: Memory, draft: Draft) -> Cascade:
     doubtful: dict[str, Memory] = {}
     frontier = [memory]
     while frontier:
-        step = _found([i for m in frontier for i in m.supersedes if i not in going], draft)
+        step = _replaced(frontier, going, draft)
         why |= dict.fromkeys(step, "predecessor")
         going |= step
         derived = [i for m in frontier for i in m.derivatives if i not in going]
@@ -43,6 +45,14 @@ def cascade(memory: Memory, draft: Draft) -> Cascade:
         frontier = [*step.values(), *alone.values()]
     weakened = [m for i, m in doubtful.items() if i not in going and may(m, Act.WEAKEN, draft.at)]
     return Cascade(tuple(going.values()), why, tuple(weakened))
+
+
+def _replaced(memories: Sequence[Memory], going: dict[str, Memory], draft: Draft) -> dict[str, Memory]:
+    """What these replaced; but not what another only interrupted, for it goes on."""
+    before = _found([i for m in memories for i in m.supersedes if i not in going], draft)
+    interrupted = {i for i, m in before.items() if m.continued_by is not None}
+    ended = {i for m in memories for i in m.supersedes if i not in interrupted or i in m.derived_from}
+    return {i: m for i, m in before.items() if i in ended}
 
 
 def _found(ids: list[str], draft: Draft) -> dict[str, Memory]:

@@ -13,7 +13,7 @@ from unsay_core.application.look_up import found
 from unsay_core.application.policy import refuse_forbidden, tombstone_refs
 from unsay_core.application.replay import IdempotencyKey, Written, keep, replayed
 from unsay_core.application.settle import change
-from unsay_core.application.slots import leave_slot, take_slot
+from unsay_core.application.slots import give_up_slot, take_slot
 from unsay_core.application.versions import require_version
 from unsay_core.domain.audit import Event, Happening
 from unsay_core.domain.lifecycle import Act, after
@@ -92,9 +92,8 @@ def _replace(
         supersedes=(old.id,),
         note=command.note,
     )
-    leave_slot(draft, old)
-    draft.supersede(old, by=new, because=command.because)
-    new = draft.believe(take_slot(draft, new))
+    give_up_slot(draft, old, draft.supersede(old, by=new, because=command.because))
+    new = draft.believe(take_slot(draft, new, world))
     if command.because is Because.WRONG:
         bury_values(draft, old, Reason.INCORRECT, opened, but=fact.content)
     draft.record(

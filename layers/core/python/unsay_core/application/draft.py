@@ -147,9 +147,12 @@ class Draft:
             self.delete(reviewable_ref(old.id))
         return new
 
-    def supersede(self, memory: Memory, *, by: Memory, because: Because) -> None:
+    def supersede(
+        self, memory: Memory, *, by: Memory, because: Because, continued_by: str | None = None
+    ) -> Memory:
         """Keep what was believed as a version, and put its successor's name on the memory."""
-        self.change(memory, memory.superseded(by=by, because=because, at=self.at))
+        new = memory.superseded(by=by, because=because, at=self.at, continued_by=continued_by)
+        return self.change(memory, new)
 
     def erase_versions(self, memory_id: str, versions: Iterable[int]) -> None:
         """Remove some of what a memory was."""
@@ -218,12 +221,12 @@ class Draft:
             self._head = replace(self._head, memories=self._head.memories + 1)
 
     def _let_go(self, memory: Memory) -> None:
-        """Undo `_hold`, unless the same has been said by another since this one expired."""
+        """Undo `_hold`, unless the same has been said by another since this one came to its end."""
         if memory.status is not Status.ACTIVE:
             return
         self._head = replace(self._head, memories=self._head.memories - 1)
         ref = duplicate_ref(duplicate_digest(self._opened.keys, memory.fact))
-        if memory.status_at(self.at) is not Status.EXPIRED or self._is_held_by(memory, ref):
+        if memory.status_at(self.at) is Status.ACTIVE or self._is_held_by(memory, ref):
             self.delete(ref)
 
     def _is_held_by(self, memory: Memory, ref: Ref[Duplicate]) -> bool:

@@ -45,10 +45,12 @@ def edit(command: Edit, opened: OpenScope, world: World) -> Memory:
 
     Raises as `correct` does.
     """
-    return change(lambda draft: _decide(command, draft, opened), opened, world, lambda: command.refs(opened))
+    return change(
+        lambda draft: _decide(command, draft, opened, world), opened, world, lambda: command.refs(opened)
+    )
 
 
-def _decide(command: Edit, draft: Draft, opened: OpenScope) -> Memory:
+def _decide(command: Edit, draft: Draft, opened: OpenScope, world: World) -> Memory:
     old = found(draft, command.memory_id)
     require_version(old, command.version)
     status = after(old, Act.EDIT, draft.at)
@@ -56,6 +58,8 @@ def _decide(command: Edit, draft: Draft, opened: OpenScope) -> Memory:
     fact.require_fit()
     if (old.fact.is_item or fact.is_item) and identity(fact) != identity(old.fact):
         raise InvalidRequestError.at("", "an item stays one and keeps its key; write another instead")
+    if old.superseded_by and fact.valid_to != old.fact.valid_to:
+        raise InvalidRequestError.at("valid_to", "this end is the beginning of a successor: correct that one")
     if is_same(fact, old.fact):
         return old
     refuse_forbidden(draft, opened, fact)
@@ -68,7 +72,7 @@ def _decide(command: Edit, draft: Draft, opened: OpenScope) -> Memory:
     )
     require_may_replace(new, rivals(draft, new))
     leave_slot(draft, old)
-    new = draft.change(old, take_slot(draft, new))
+    new = draft.change(old, take_slot(draft, new, world))
     draft.record(Happening(Event.EDITED, new.id, new.version, commitment(new), related=_replaced(old, new)))
     return new
 

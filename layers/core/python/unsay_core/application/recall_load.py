@@ -93,7 +93,7 @@ class Loading:
         if self.query.known_at is not None:
             return found
         replaced = {i for memory in found for i in memory.supersedes}
-        return [m for m in found if m.id not in replaced or m.status is not Status.ACTIVE]
+        return [m for m in found if m.id not in replaced or m.superseded_by or m.status is not Status.ACTIVE]
 
     def _candidates(self) -> tuple[list[str], bool]:
         """The ids to load, and whether there may be more that would have fitted."""
@@ -111,7 +111,8 @@ class Loading:
 
     def _successors(self, snapshot: Snapshot) -> list[str]:
         chosen_at = max((proposal.seq for proposal in self.proposals.values()), default=0)
-        return [m.superseded_by for m in snapshot.memories() if m.superseded_by and m.seq > chosen_at]
+        changed = [m for m in snapshot.memories() if m.seq > chosen_at]
+        return [i for m in changed for i in (m.superseded_by, m.continued_by) if i]
 
     def _take(self, memories: list[Memory]) -> None:
         """Keep what may be shown, in the version that was current at the time asked for."""

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
 ITEMS_EACH = 10  # of a transaction, for one memory; beyond that a new one is begun
 ITEMS_REPLACED = 5  # and for each that it replaces
+ITEMS_CONTINUED = 4  # and for what goes on of one of these
 ITEMS_MOST = 100
 MOST_DERIVATIVES = 200  # memories built on one
 MOST_SOURCES = 100  # of one item, in all its versions
@@ -81,7 +82,8 @@ def _some(commands: Sequence[Remember], opened: OpenScope, world: World) -> list
 def _cost(command: Remember, draft: Draft) -> int:
     """How many items a command takes of a transaction at most."""
     replaced = len(overlapping(draft, command.fact))
-    return ITEMS_EACH + ITEMS_REPLACED * replaced + len(command.derived_from)
+    rest = ITEMS_CONTINUED if replaced else 0
+    return ITEMS_EACH + ITEMS_REPLACED * replaced + rest + len(command.derived_from)
 
 
 def _outcome(command: Remember, draft: Draft, opened: OpenScope, world: World) -> Written | UnsayError:
@@ -118,7 +120,7 @@ def _decide(command: Remember, draft: Draft, opened: OpenScope, world: World) ->
         twin = _corroborate(twin, command.trust, _source(command, opened), draft)
         written = Written(twin, created=False, deduplicated=True)
     else:
-        written = Written(_store(_memory(command, draft, opened, world), draft))
+        written = Written(_store(_memory(command, draft, opened, world), draft, world))
     return keep(written, command.idempotency, draft)
 
 
@@ -193,12 +195,12 @@ def _memory(command: Remember, draft: Draft, opened: OpenScope, world: World) ->
     )
 
 
-def _store(memory: Memory, draft: Draft) -> Memory:
+def _store(memory: Memory, draft: Draft, world: World) -> Memory:
     """Store a memory: at once, or as a candidate if it would replace what it may not."""
     stronger = [rival for rival in rivals(draft, memory) if not may_replace(memory.trust, rival.trust)]
     if stronger:
         return store_candidate(memory, ("would_replace_stronger",), draft)
-    memory = draft.believe(take_slot(draft, memory))
+    memory = draft.believe(take_slot(draft, memory, world))
     _build_on(memory.derived_from, memory, draft)
     draft.record(_happening(Event.REMEMBERED, memory))
     return memory

@@ -62,12 +62,12 @@ def decide(command: Decide, opened: OpenScope, world: World) -> Written:
     """
     if command.decision is Decision.REJECT and command.reason is None:
         raise InvalidRequestError.at("reason", "a rejection has a reason")
-    act = _approve if command.decision is Decision.APPROVE else _reject
+    if command.decision is Decision.APPROVE:
+        return change_one(partial(_approve, command, opened, world), command, opened, world)
+    return change_one(partial(_reject, command, opened), command, opened, world)
 
-    return change_one(partial(act, command, opened), command, opened, world)
 
-
-def _approve(command: Decide, opened: OpenScope, old: Memory, draft: Draft) -> Memory:
+def _approve(command: Decide, opened: OpenScope, world: World, old: Memory, draft: Draft) -> Memory:
     status = after(old, Act.APPROVE, draft.at)
     lifted = _lift_restated(old, draft, opened)
     changed = old.next_version(
@@ -75,7 +75,7 @@ def _approve(command: Decide, opened: OpenScope, old: Memory, draft: Draft) -> M
     )
     if old.status is not Status.ACTIVE:
         require_may_replace(changed, rivals(draft, changed))
-        changed = take_slot(draft, changed)
+        changed = take_slot(draft, changed, world)
     new = draft.change(old, changed)
     draft.record(_happening(Event.APPROVED, command, new, opened, tombstone=lifted))
     return new

@@ -42,7 +42,7 @@ def memory_answer(memory: Memory, scope: str, now: datetime) -> dict[str, Any]:
         "valid_from": _instant(fact.valid_from),
         "valid_to": _instant(fact.valid_to),
         "recorded_at": _instant(memory.recorded_at),
-        "invalidated_at": _instant(memory.invalidated_at),
+        "invalidated_at": _instant(memory.invalidated_by(now)),
         "updated_at": _instant(memory.updated_at),
         "expires_at": _instant(fact.expires_at),
         "version": memory.version,

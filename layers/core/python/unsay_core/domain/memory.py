@@ -193,6 +193,9 @@ class Memory:
     of a forgotten fact cannot be guessed. `seq` is the last audit entry about this memory, and
     `earlier_values` are the digests of what it said before it was edited. The scope is not a field: the
     partition it lies in says it.
+
+    A successor may begin later than now: until then the memory stays `active` in what is left of its time.
+    `continued_by` holds on where a successor ends that took time out of the middle.
     """
 
     id: str
@@ -208,6 +211,7 @@ class Memory:
     supersedes: tuple[str, ...] = ()
     superseded_by: str | None = None
     superseded_because: Because | None = None
+    continued_by: str | None = None
     derived_from: tuple[str, ...] = ()
     derivatives: tuple[str, ...] = ()
     index_state: IndexState = IndexState.PENDING
@@ -220,11 +224,18 @@ class Memory:
     schema: int = SCHEMA
 
     def status_at(self, now: datetime) -> Status:
-        """The status a reader sees: what has expired is gone at that instant, swept or not."""
-        expires_at = self.fact.expires_at
-        if self.status is Status.ACTIVE and expires_at is not None and expires_at <= now:
-            return Status.EXPIRED
-        return self.status
+        """The status a reader sees: what has expired, or whose successor has begun, is so at that instant."""
+        if self.status is not Status.ACTIVE:
+            return self.status
+        begun = self.fact.valid_to if self.superseded_by else None
+        ends = {Status.SUPERSEDED: begun, Status.EXPIRED: self.fact.expires_at}
+        passed = {status: end for status, end in ends.items() if end is not None and end <= now}
+        return min(passed, key=lambda status: passed[status], default=Status.ACTIVE)
+
+    def invalidated_by(self, now: datetime) -> datetime | None:
+        """When it stopped being believed; `invalidated_at`, or the beginning of a successor."""
+        is_past = self.status is Status.ACTIVE and self.status_at(now) is Status.SUPERSEDED
+        return self.fact.valid_to if is_past else self.invalidated_at
 
     def waits_at(self, now: datetime) -> bool:
         """True if a person has to decide on it: a candidate, or what is believed and in doubt."""
@@ -245,15 +256,48 @@ class Memory:
             **changes,
         )
 
-    def superseded(self, *, by: Memory, because: Because, at: datetime) -> Memory:
-        """The next version of this memory: replaced by another and no longer believed.
+    def superseded(
+        self, *, by: Memory, because: Because, at: datetime, continued_by: str | None = None
+    ) -> Memory:
+        """The next version of this memory: replaced by another, now or when that one begins.
 
         What changed stops holding when its successor starts; what was wrong keeps the interval it was
         recorded with, and `superseded_because` says that it never held.
         """
-        fact = self._ended(by.fact.valid_from or at) if because is Because.CHANGED else self.fact
+        fact, status = self.fact, Status.SUPERSEDED
+        if because is Because.CHANGED:
+            fact = self._ended(by.fact.valid_from or min(at, by.fact.valid_to or at))
+            goes_on = not fact.validity.is_empty and Interval(at).overlaps(fact.validity)
+            status = Status.ACTIVE if goes_on else Status.SUPERSEDED
         return self.next_version(
-            at, Status.SUPERSEDED, fact=fact, superseded_by=by.id, superseded_because=because
+            at,
+            status,
+            fact=fact,
+            superseded_by=by.id,
+            superseded_because=because,
+            continued_by=continued_by or self.continued_by,
+            derivatives=(*self.derivatives, *([continued_by] if continued_by else [])),
+        )
+
+    def continued(self, memory_id: str, since: datetime, at: datetime) -> Memory:
+        """What goes on of this memory after another has taken time out of its middle.
+
+        It stands on this one alone, and goes when this one is forgotten; so the audit's commitment to these
+        words, and the nonce that keys it, are good for both.
+        """
+        return replace(
+            self,
+            id=memory_id,
+            fact=replace(self.fact, valid_from=since),
+            recorded_at=at,
+            updated_at=at,
+            version=1,
+            supersedes=(self.id,),
+            derived_from=(self.id,),
+            derivatives=(),
+            corroborations=(),
+            index_state=IndexState.PENDING,
+            indexed_at=None,
         )
 
     def corroborated(self, source: Source) -> tuple[Source, ...]:

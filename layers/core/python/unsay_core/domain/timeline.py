@@ -34,6 +34,10 @@ class Interval:
         """True if some instant lies in both."""
         return max(self._from, other._from) < min(self._to, other._to)
 
+    def outlasts(self, other: Interval) -> bool:
+        """True if it goes on when the other has ended."""
+        return other._to < self._to
+
     def ended_by(self, instant: datetime) -> Interval:
         """The part before `instant`: what a successor valid from then leaves of this one."""
         return Interval(self.start, min(self._to, instant))
