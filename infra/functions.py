@@ -37,6 +37,7 @@ SIZES = {
     "authorizer": Size(memory_mb=512, timeout_seconds=10),
     "project": Size(memory_mb=512, timeout_seconds=60),
     "index": Size(memory_mb=512, timeout_seconds=45),
+    "extract": Size(memory_mb=512, timeout_seconds=180),
 }
 
 
@@ -100,7 +101,7 @@ class PythonFunction(Construct):
 
 
 class Functions(Construct):
-    """The four λs of the service, all from one code asset and the same two layers."""
+    """The λs of the service, all from one code asset and the same two layers."""
 
     def __init__(self, scope: Construct, construct_id: str, *, stage: Stage) -> None:
         super().__init__(scope, construct_id)
@@ -110,6 +111,7 @@ class Functions(Construct):
         self.authorizer = self._function("authorizer")
         self.project = self._function("project")
         self.index = self._function("index")
+        self.extract = self._function("extract")
 
     @property
     def all(self) -> dict[str, PythonFunction]:
@@ -119,6 +121,7 @@ class Functions(Construct):
             "authorizer": self.authorizer,
             "project": self.project,
             "index": self.index,
+            "extract": self.extract,
         }
 
     def _function(self, name: str) -> PythonFunction:

@@ -32,6 +32,7 @@ INDEX_CONCURRENCY = 2
 INDEX_VISIBILITY = Duration.seconds(60)
 # Being throttled or waiting for the index spends a receive, so a message gets some two hours of them.
 INDEX_RECEIVES = 100
+MARKERS = ["#P", "#Q"]  # of memories that are owed to the projections, of batches that are due
 ANY_CHANGE = ["INSERT", "MODIFY", "REMOVE"]
 FAILED_RETENTION = Duration.days(14)
 
@@ -72,13 +73,15 @@ class Projection(Construct):
         return {"index": self.index_dead, "project": self.project_dead}
 
     def run_project(self, project: PythonFunction, tables: Tables) -> None:
-        """Feed the project λ: pending work from the ledger, audit entries from the record.
+        """Feed the project λ: outbox markers from the ledger, audit entries from the record.
 
         Audit entries are only ever added. That one was changed or removed is let through to raise an alarm.
         """
         _let_list_streams(project.role)
-        self._read_stream(project, "LedgerStream", tables.ledger, suffix="#P", kinds=["INSERT", "MODIFY"])
-        self._read_stream(project, "RecordStream", tables.record, suffix="#A", kinds=ANY_CHANGE)
+        self._read_stream(
+            project, "LedgerStream", tables.ledger, suffixes=MARKERS, kinds=["INSERT", "MODIFY"]
+        )
+        self._read_stream(project, "RecordStream", tables.record, suffixes=["#A"], kinds=ANY_CHANGE)
         project.role.add_to_policy(
             iam.PolicyStatement(
                 sid="AskForIndexing", actions=["sqs:SendMessage"], resources=[self.index_queue.queue_arn]
@@ -114,7 +117,7 @@ class Projection(Construct):
         construct_id: str,
         table: dynamodb.Table,
         *,
-        suffix: str,
+        suffixes: list[str],
         kinds: list[str],
     ) -> None:
         _let_read(project.role, construct_id, str(table.table_stream_arn))
@@ -124,7 +127,7 @@ class Projection(Construct):
             target=project.function,
             event_source_arn=table.table_stream_arn,
             starting_position=lambda_.StartingPosition.TRIM_HORIZON,
-            filters=[_only(suffix, kinds)],
+            filters=[_only(suffixes, kinds)],
             batch_size=STREAM_BATCH,
             bisect_batch_on_error=True,
             report_batch_item_failures=True,
@@ -134,9 +137,10 @@ class Projection(Construct):
         )
 
 
-def _only(suffix: str, kinds: list[str]) -> Any:
+def _only(suffixes: list[str], kinds: list[str]) -> Any:
     """A stream filter on the area that ends the partition key: other changes cost no invocation."""
-    pattern = {"eventName": kinds, "dynamodb": {"Keys": {"pk": {"S": [{"suffix": suffix}]}}}}
+    areas = [{"suffix": suffix} for suffix in suffixes]
+    pattern = {"eventName": kinds, "dynamodb": {"Keys": {"pk": {"S": areas}}}}
     return lambda_.FilterCriteria.filter(pattern)
 
 

@@ -64,8 +64,8 @@ READS = ("GetItem", "BatchGetItem", "Query")
 READ = (Items("LedgerRead", LEDGER, READS), Items("RecordRead", RECORD, READS))
 
 # Areas of the ledger: H head, M memories, V replaced versions, D duplicate digests, K slots, P pending index
-# work, R reviews, L edges, C conversations, I idempotency, E erasures, J jobs. Of the record: T tombstones,
-# A audit.
+# work, R reviews, L edges, C conversations, Q batches that are due, I idempotency, E erasures, J jobs. Of the
+# record: T tombstones, A audit.
 ROLES = (
     ScopeRole("Reader", trusted=("api",), items=READ, anchors=LIST, knowledge_base=("Retrieve",)),
     ScopeRole(
@@ -73,7 +73,7 @@ ROLES = (
         trusted=("api",),
         items=(
             *READ,
-            Items("LedgerPut", LEDGER, ("PutItem",), "HMVDKPRLCI"),
+            Items("LedgerPut", LEDGER, ("PutItem",), "HMVDKPRLCQI"),
             Items("LedgerDelete", LEDGER, ("DeleteItem",), "DKPR"),
             Items("LedgerCheck", LEDGER, ("ConditionCheckItem",)),
             Items("RecordAppend", RECORD, ("PutItem",), "AT"),
@@ -85,10 +85,23 @@ ROLES = (
         trusted=("api",),
         items=(
             *READ,
-            Items("LedgerPut", LEDGER, ("PutItem",), "HMVPREIK"),
+            Items("LedgerPut", LEDGER, ("PutItem",), "HMVPREIKC"),
             Items("LedgerDelete", LEDGER, ("DeleteItem",), "MVDKPRLI"),
             Items("RecordAppend", RECORD, ("PutItem",), "AT"),
         ),
+    ),
+    ScopeRole(
+        "Extractor",
+        trusted=("extract",),
+        items=(
+            *READ,
+            Items("LedgerPut", LEDGER, ("PutItem",), "HMVDKPRCQ"),
+            Items("LedgerDelete", LEDGER, ("DeleteItem",), "DKPRCQ"),
+            Items("LedgerCheck", LEDGER, ("ConditionCheckItem",)),
+            Items("RecordAppend", RECORD, ("PutItem",), "AT"),
+            Items("RecordCheck", RECORD, ("ConditionCheckItem",), "T"),
+        ),
+        knowledge_base=("Retrieve",),
     ),
     ScopeRole(
         "Projector",
@@ -113,10 +126,15 @@ ACCESS_ACTIONS = ("GetItem", "PutItem", "UpdateItem", "Query", "ConditionCheckIt
 # The names of scopes lie beside them. Who notes one may add to that list and read or reach nothing else.
 REGISTRAR_TRUSTED = ("project",)
 REGISTRAR_KEYS = ("ROOTS", "SCOPES#*")
+# So do the policies of roots, what extraction costs them, and which generation of the index is read. Who
+# meters may read these, and count.
+METER_TRUSTED = ("extract",)
+METER_KEYS = ("POLICY#*", "METER#*", "INDEX")
+METER_COUNTED = ("METER#*",)
 
 
 class ScopeRoles(Construct):
-    """The tagged roles, and two for the access table; the λs' own roles hold no data permission."""
+    """The tagged roles, and three for the access table; the λs' own roles hold no data permission."""
 
     def __init__(
         self,
@@ -138,6 +156,7 @@ class ScopeRoles(Construct):
         self._roles = {role.name: self._tagged_role(role) for role in ROLES}
         self._roles["Access"] = self._access_role()
         self._roles["Registrar"] = self._registrar_role()
+        self._roles["Meter"] = self._meter_role()
 
     def arn(self, name: str) -> str:
         """The ARN of a role by its name in the table above."""
@@ -227,16 +246,36 @@ class ScopeRoles(Construct):
             max_session_duration=Duration.hours(1),
         )
 
-    def _registrar_role(self) -> iam.Role:
-        statement = iam.PolicyStatement(
-            sid="NoteScopes",
-            actions=["dynamodb:PutItem"],
+    def _meter_role(self) -> iam.Role:
+        statements = [
+            self._access_statement("ReadPolicies", "GetItem", METER_KEYS),
+            self._access_statement("Count", "UpdateItem", METER_COUNTED),
+        ]
+        return iam.Role(
+            self,
+            "Meter",
+            description="unsay meter: reads policies and counts what extraction costs; no key, no grant.",
+            assumed_by=iam.CompositePrincipal(
+                *(iam.ArnPrincipal(self._callers[name].role_arn) for name in METER_TRUSTED)
+            ),
+            inline_policies={"Meter": iam.PolicyDocument(statements=statements)},
+            max_session_duration=Duration.hours(1),
+        )
+
+    def _access_statement(self, sid: str, action: str, keys: tuple[str, ...]) -> iam.PolicyStatement:
+        """One action on some partitions of the access table, none of which belongs to a scope."""
+        return iam.PolicyStatement(
+            sid=sid,
+            actions=[f"dynamodb:{action}"],
             resources=[self._tables.access.table_arn],
             conditions={
-                "ForAllValues:StringLike": {"dynamodb:LeadingKeys": list(REGISTRAR_KEYS)},
+                "ForAllValues:StringLike": {"dynamodb:LeadingKeys": list(keys)},
                 "Null": {"dynamodb:LeadingKeys": "false"},
             },
         )
+
+    def _registrar_role(self) -> iam.Role:
+        statement = self._access_statement("NoteScopes", "PutItem", REGISTRAR_KEYS)
         return iam.Role(
             self,
             "Registrar",

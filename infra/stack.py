@@ -9,6 +9,7 @@ from aws_cdk import aws_iam as iam
 
 from infra.anchors import Anchors
 from infra.documents import Documents
+from infra.extraction import Extraction
 from infra.functions import Functions
 from infra.http_api import HttpApi
 from infra.index import IndexGenerations, index_specs
@@ -18,7 +19,13 @@ from infra.pepper import Pepper
 from infra.projection import Projection
 from infra.scope_roles import ScopeRoles
 from infra.watch import Watch
-from unsay_core.settings import ApiSettings, AuthorizerSettings, IndexSettings, ProjectSettings
+from unsay_core.settings import (
+    ApiSettings,
+    AuthorizerSettings,
+    ExtractSettings,
+    IndexSettings,
+    ProjectSettings,
+)
 
 if TYPE_CHECKING:
     from constructs import Construct
@@ -52,12 +59,21 @@ class UnsayStack(Stack):
             index=self.index,
         )
         self.projection = Projection(self, "Projection", stage=stage)
+        self.extraction = Extraction(self, "Extraction", bus=self.projection.bus)
         self.http_api = HttpApi(
             self, "Http", api=self.functions.api, authorizer=self.functions.authorizer, stage=stage
         )
         self._wire_requests()
         self._wire_projection()
-        Watch(self, "Watch", http_api=self.http_api, functions=self.functions, projection=self.projection)
+        self._wire_extraction()
+        Watch(
+            self,
+            "Watch",
+            http_api=self.http_api,
+            functions=self.functions,
+            projection=self.projection,
+            dead_letters=self.projection.dead_letters | {"extract": self.extraction.dead},
+        )
         self._outputs()
 
     def _wire_requests(self) -> None:
@@ -119,6 +135,26 @@ class UnsayStack(Stack):
         self.projection.run_project(project, self.tables)
         self.projection.run_index(index)
 
+    def _wire_extraction(self) -> None:
+        extract = self.functions.extract
+        extract.configure(
+            ExtractSettings,
+            ledger_table=self.tables.ledger.table_name,
+            record_table=self.tables.record.table_name,
+            access_table=self.tables.access.table_name,
+            index_generations=self.index.setting,
+            extract_queue_url=self.extraction.queue.queue_url,
+            extract_dead_letters_url=self.extraction.dead.queue_url,
+            extractor_role_arn=self.scope_roles.arn("Extractor"),
+            meter_role_arn=self.scope_roles.arn("Meter"),
+            pepper_secret_arn=self.pepper.arn,
+            model_id=self.extraction.model_id,
+            guardrail=self.extraction.guardrail,
+        )
+        self.scope_roles.let_assume(extract.role, "Extractor", "Meter")
+        self._let_read_pepper(extract.role)
+        self.extraction.run_extract(extract)
+
     def _let_read_pepper(self, role: iam.Role) -> None:
         role.add_to_policy(
             iam.PolicyStatement(
@@ -163,6 +199,12 @@ class UnsayStack(Stack):
             "ProjectorRoleArn": self.scope_roles.arn("Projector"),
             "AccessRoleArn": self.scope_roles.arn("Access"),
             "RegistrarRoleArn": self.scope_roles.arn("Registrar"),
+            "ExtractorRoleArn": self.scope_roles.arn("Extractor"),
+            "MeterRoleArn": self.scope_roles.arn("Meter"),
+            "ModelId": self.extraction.model_id,
+            "Guardrail": self.extraction.guardrail,
+            "ExtractQueueUrl": self.extraction.queue.queue_url,
+            "ExtractDeadLettersUrl": self.extraction.dead.queue_url,
             "ApiFunctionRoleArn": self.functions.api.role.role_arn,
         }
         for name, value in outputs.items():

@@ -11,6 +11,10 @@ from constructs import Construct
 from infra.functions import NAMESPACE
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from aws_cdk import aws_sqs as sqs
+
     from infra.functions import Functions
     from infra.http_api import HttpApi
     from infra.projection import Projection
@@ -30,6 +34,7 @@ class Watch(Construct):
         http_api: HttpApi,
         functions: Functions,
         projection: Projection,
+        dead_letters: Mapping[str, sqs.Queue],
     ) -> None:
         super().__init__(scope, construct_id)
         alarms = [
@@ -45,7 +50,7 @@ class Watch(Construct):
                 "api",
                 "The knowledge base answered with what lies in another scope; it was dropped.",
             ),
-            *self._dead_letters(projection),
+            *self._dead_letters(dead_letters),
         ]
         cloudwatch.Dashboard(
             self,
@@ -55,7 +60,7 @@ class Watch(Construct):
                 [cloudwatch.AlarmStatusWidget(title="Alarms", alarms=alarms, width=2 * HALF)],
                 [_requests(http_api), _latency(http_api)],
                 [_errors(functions), _durations(functions)],
-                [_lag(functions, projection), _dead(projection)],
+                [_lag(functions, projection), _dead(dead_letters)],
             ],
         )
 
@@ -88,7 +93,7 @@ class Watch(Construct):
             treat_missing_data=cloudwatch.TreatMissingData.NOT_BREACHING,
         )
 
-    def _dead_letters(self, projection: Projection) -> list[cloudwatch.Alarm]:
+    def _dead_letters(self, dead_letters: Mapping[str, sqs.Queue]) -> list[cloudwatch.Alarm]:
         """One alarm per queue, so that the alarm's name says which work failed."""
         return [
             cloudwatch.Alarm(
@@ -100,7 +105,7 @@ class Watch(Construct):
                 evaluation_periods=1,
                 treat_missing_data=cloudwatch.TreatMissingData.NOT_BREACHING,
             )
-            for name, queue in projection.dead_letters.items()
+            for name, queue in dead_letters.items()
         ]
 
 
@@ -140,6 +145,6 @@ def _lag(functions: Functions, projection: Projection) -> cloudwatch.GraphWidget
     )
 
 
-def _dead(projection: Projection) -> cloudwatch.GraphWidget:
-    queues = projection.dead_letters.values()
+def _dead(dead_letters: Mapping[str, sqs.Queue]) -> cloudwatch.GraphWidget:
+    queues = dead_letters.values()
     return _graph("Given up", [queue.metric_approximate_number_of_messages_visible() for queue in queues])

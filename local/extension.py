@@ -29,6 +29,7 @@ MODULES = (
     "local.s3vectors",
     "local.knowledge_base",
     "local.titan",
+    "local.converse",
     "local.cfn_types",
 )
 

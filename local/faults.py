@@ -38,6 +38,8 @@ class Faults:
     """The share of DynamoDB's write transactions that is cancelled as if another were under way."""
     commit_then_timeout: Mapping[str, float] = field(default_factory=dict)
     """The share of an operation's calls that is carried out and never answered."""
+    converse_replies: tuple[Mapping[str, Any], ...] = ()
+    """What the model answers, one after the other: `input` of the tool, `text`, `stop`, or a `status`."""
 
     @property
     def strike_calls(self) -> bool:
@@ -120,6 +122,16 @@ def _shares(name: str, value: Any) -> dict[str, float]:
     return {_operation(name, key): _share(f"{name}.{key}", share) for key, share in value.items()}
 
 
+def _replies(name: str, value: Any) -> tuple[Mapping[str, Any], ...]:
+    known = {"when", "input", "text", "stop", "status", "code"}
+    if not isinstance(value, list):
+        raise FaultError(f"{name}: not a list of replies: {value!r}")
+    wrong = [reply for reply in value if not isinstance(reply, dict) or not set(reply) <= known]
+    if wrong:
+        raise FaultError(f"{name}: a reply has {', '.join(sorted(known))}: {wrong[0]!r}")
+    return tuple(value)
+
+
 def _identifiers(name: str, value: Any) -> tuple[str, ...]:
     if not isinstance(value, list):
         raise FaultError(f"{name}: not a list of document ids: {value!r}")
@@ -148,4 +160,5 @@ _PARSERS: dict[str, Callable[[str, Any], Any]] = {
     "throttle": _shares,
     "conflict": _share,
     "commit_then_timeout": _shares,
+    "converse_replies": _replies,
 }

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import re
 from typing import Any
+from urllib.parse import unquote
 
 from ministack import app
 from ministack.core import iam_actions as actions
@@ -25,7 +27,10 @@ _ACTION_OF = {
     "sqs:SendMessageBatch": "sqs:SendMessage",
     "sqs:DeleteMessageBatch": "sqs:DeleteMessage",
     "sqs:ChangeMessageVisibilityBatch": "sqs:ChangeMessageVisibility",
+    "bedrock:Converse": "bedrock:InvokeModel",
 }
+# A model id that begins with where it may be asked names an inference profile.
+_PROFILE = re.compile(r"/model/(?P<id>(?:global|us|us-gov|eu|apac|jp|au|ca)\.[^/]+)/")
 _LOOPBACK = ("127.0.0.1", "::1")
 _original_origin = evaluator.pin_request_origin
 _original_resource = actions.extract_resource_arn
@@ -55,6 +60,9 @@ def _resource(
 ) -> str:
     if service == "s3vectors":
         return _vectors_arn(body, region, account_id)
+    profile = _PROFILE.match(unquote(path)) if service == "bedrock-runtime" else None
+    if profile:
+        return f"arn:aws:bedrock:{region}:{account_id}:inference-profile/{profile['id']}"
     # As it is: for DynamoDB the ARN carries the request's keys.
     arn: str = _original_resource(service, method, path, headers, body, query, region, account_id)
     return arn

@@ -16,6 +16,8 @@ ROOT_KEY = "test"
 
 # A Python built as a shared library may not start without it; Lambda sets it for its own.
 PYTHON_NEEDS = ("LD_LIBRARY_PATH",)
+# A model of your own instead of the rule that stands for one (`local/converse.py`).
+OWN_MODEL = ("UNSAY_LOCAL_LLM_URL", "UNSAY_LOCAL_LLM_MODEL", "UNSAY_LOCAL_LLM_KEY")
 
 
 def _kept(*names: str) -> dict[str, str]:
@@ -56,7 +58,7 @@ class Place:
 
     def server_environment(self) -> dict[str, str]:
         """Everything the server process may see: nothing of the shell that started it but where tools are."""
-        return _kept("PATH", "HOME", "LANG", "TMPDIR", *PYTHON_NEEDS) | {
+        return _kept("PATH", "HOME", "LANG", "TMPDIR", *PYTHON_NEEDS, *OWN_MODEL) | {
             "BIND_HOST": HOST,
             "GATEWAY_PORT": str(self.port),
             "MINISTACK_REGION": REGION,

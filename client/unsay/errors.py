@@ -11,7 +11,7 @@ UnsayError
     ├── 403  ForbiddenError
     ├── 404  NotFoundError
     ├── 405  MethodNotAllowedError
-    ├── 409  WrongStatusError · TombstonedError
+    ├── 409  WrongStatusError · TombstonedError · SeqConflictError
     ├── 410  ForgottenError
     │        └── AlreadyForgottenError
     ├── 412  VersionConflictError
@@ -155,6 +155,10 @@ class TombstonedError(ProblemError, code="tombstoned"):
     def reason(self) -> str:
         """Why it was taken back: one of `unsay.Reason`."""
         return str(self.extra["reason"])
+
+
+class SeqConflictError(ProblemError, code="seq_conflict"):
+    """A message was sent again under its number with other words; nothing of the request was stored."""
 
 
 class ForgottenError(ProblemError, code="forgotten"):

@@ -14,6 +14,13 @@ from typing import Any, Final, Literal
 
 from unsay.asking import A, Ask
 from unsay_core.contracts import exact_json
+from unsay_core.contracts.conversations import (
+    ConversationOut,
+    HandedOut,
+    PolicyOut,
+    RecordedOut,
+    RunsOut,
+)
 from unsay_core.contracts.schemas import (
     AuditOut,
     BatchOut,
@@ -407,6 +414,70 @@ def verify_audit(*, scope: Scope, start: int = 1) -> Ask[VerifyOut]:
     )
 
 
+def converse(
+    run_id: str, messages: Sequence[Mapping[str, Any]], *, scope: Scope, flush: bool = False
+) -> Ask[RecordedOut]:
+    """Hand in up to 50 messages of a conversation: `{"seq", "role", "content", "at", "name"}` each.
+
+    Each is kept once, however often it is sent; facts of what the user said are remembered in the
+    background, after every few turns, or at once with `flush`. Raises `SeqConflictError` if a number has
+    other words.
+    """
+    said = [{name: _instant(value) for name, value in message.items()} for message in messages]
+    body = {"scope": scope, "messages": said, "flush": flush}
+    return Ask(RecordedOut, "POST", ("conversations", run_id, "messages"), body=body, repeatable=True)
+
+
+def flush(run_id: str, *, scope: Scope) -> Ask[HandedOut]:
+    """Extract what waits of a conversation."""
+    return _run(HandedOut, run_id, "flush", scope=scope)
+
+
+def retry(run_id: str, *, scope: Scope) -> Ask[HandedOut]:
+    """Try the failed batches of a conversation again."""
+    return _run(HandedOut, run_id, "retry", scope=scope)
+
+
+def conversations(*, scope: Scope, limit: int = 20, cursor: str | None = None) -> Ask[RunsOut]:
+    """A page of the conversations of a scope, by their ids."""
+    return _get(RunsOut, "conversations", scope=scope, limit=limit, cursor=cursor)
+
+
+def conversation(
+    run_id: str, *, scope: Scope, limit: int = 100, cursor: str | None = None
+) -> Ask[ConversationOut]:
+    """A conversation with a page of its messages, and how far it is extracted."""
+    return _get(ConversationOut, "conversations", run_id, scope=scope, limit=limit, cursor=cursor)
+
+
+def policy(*, scope: Scope) -> Ask[PolicyOut]:
+    """How the conversations below a root are extracted; `scope` is the root, for its admins."""
+    return _get(PolicyOut, "policy", scope=scope)
+
+
+def set_policy(
+    *,
+    scope: Scope,
+    extraction: Literal["auto", "review", "off"] = "auto",
+    cadence: Mapping[str, int] | None = None,
+    instructions: Mapping[str, str | None] | None = None,
+    budget: Mapping[str, int | None] | None = None,
+) -> Ask[PolicyOut]:
+    """Say how the conversations below a root are extracted; what is left out is as by default.
+
+    `cadence={"user_turns": 5, "tokens": 8000}`, `instructions={"keep": …, "never_keep": …}`,
+    `budget={"daily_tokens": …}`.
+    """
+    body = {
+        "extraction": extraction,
+        "cadence": dict(cadence or {}),
+        "instructions": dict(instructions or {}),
+        "budget": dict(budget or {}),
+    }
+    where = {"scope": _canonical(scope)}
+    return Ask(PolicyOut, "PUT", ("policy",), where, body=body, repeatable=True)
+
+
 def statistics(*, scope: Scope) -> Ask[StatisticsOut]:
     """Counts of a scope, and how far its index lags."""
     return _get(StatisticsOut, "stats", scope=scope)
@@ -466,6 +537,12 @@ def _get(answer: type[A], *path: str, scope: Scope | None = None, **query: Any) 
     given = {name: _instant(value) for name, value in query.items() if value is not None}
     where = {} if scope is None else {"scope": _canonical(scope)}
     return Ask(answer, "GET", path, where | {n: str(v) for n, v in given.items()}, repeatable=True)
+
+
+def _run(answer: type[A], run_id: str, verb: str, *, scope: Scope) -> Ask[A]:
+    """What may be asked of a run as often as one likes."""
+    where = {"scope": _canonical(scope)}
+    return Ask(answer, "POST", ("conversations", run_id, verb), where, repeatable=True)
 
 
 def _post(

@@ -66,10 +66,10 @@ class Api:
         route = f"{operation.method} {operation.path}"
         endpoint = ENDPOINTS[operation.name]
 
-        def view(id: str = "") -> Response[str]:
-            service = self._service
+        def view(**named: str) -> Response[str]:
+            service, thing = self._service, next(iter(named.values()), "")
             event, now = self._router.current_event, service.world.clock.now()
-            call = Call(event, route, now, lambda: service.authenticator, id)
+            call = Call(event, route, now, lambda: service.authenticator, thing)
             call.check(has_query=operation.query is not None)
             if not operation.is_public:
                 self._note_use(call.identity)

@@ -15,7 +15,7 @@ from unsay_core.adapters.metrics import count
 from unsay_core.application.anchor import anchor_head
 from unsay_core.application.ledger import Area
 from unsay_core.application.ports import UnreadableError
-from unsay_core.application.project import domain_event, project_memory
+from unsay_core.application.project import batch_is_ready, domain_event, project_memory
 from unsay_core.bootstrap.aws import ProjectService
 from unsay_core.domain.ids import is_digest
 from unsay_core.settings import ProjectSettings
@@ -53,6 +53,9 @@ def _project(record: Mapping[str, Any], heads: dict[str, str]) -> None:
     elif area == Area.PENDING:
         task = project_memory(sort, service.work_scope(scope_id), service.scope_notes)
         service.queue.send([task] if task else [])
+    elif area == Area.READY:
+        ready = batch_is_ready(sort, service.work_scope(scope_id))
+        service.bus.publish([ready] if ready else [])
     elif area == Area.AUDIT and record["eventName"] == "INSERT":
         _anchor(scope_id, heads)
         happened = domain_event(int(sort), service.work_scope(scope_id))

@@ -203,7 +203,7 @@ def test_no_table_is_scanned_and_no_statement_language_is_used() -> None:
         assert not {"scan", "query_paginator"} & set(strings(tree)), name
 
 
-HANDLERS = ("api", "authorizer", "project", "index")
+HANDLERS = ("api", "authorizer", "project", "index", "extract")
 
 
 @pytest.mark.parametrize("function", HANDLERS)

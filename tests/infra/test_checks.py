@@ -22,6 +22,11 @@ ANSWERED_FOR = {
     ("L1", "Functions/Authorizer/Function"),
     ("L1", "Functions/Project/Function"),
     ("L1", "Functions/Index/Function"),
+    ("L1", "Functions/Extract/Function"),
+    (
+        "IAM5[Resource::arn:<AWS::Partition>:bedrock:*::foundation-model/amazon.nova-2-lite-v1:0]",
+        "Functions/Extract/Role",
+    ),
     ("S1", "Anchors/Bucket"),
     ("IAM5[Resource::<AnchorsBucketE0A93AD3.Arn>/<aws:PrincipalTag/scope>/*]", "ScopeRoles/Projector"),
     ("IAM5[Resource::<DocumentsBucket089EA665.Arn>/<aws:PrincipalTag/scope>/*]", "ScopeRoles/Projector"),

@@ -22,6 +22,18 @@ GRANTED = {
         "sqs:GetQueueAttributes",
         "sqs:GetQueueUrl",
     },
+    "Extract": LOG
+    | OPEN
+    | {
+        "bedrock:InvokeModel",
+        "secretsmanager:GetSecretValue",
+        "sqs:SendMessage",
+        "sqs:ReceiveMessage",
+        "sqs:DeleteMessage",
+        "sqs:ChangeMessageVisibility",
+        "sqs:GetQueueAttributes",
+        "sqs:GetQueueUrl",
+    },
     "Index": LOG
     | OPEN
     | {
@@ -37,6 +49,7 @@ OPENS = {
     "Api": {"Reader", "Writer", "Eraser", "Access"},
     "Project": {"Projector", "Registrar"},
     "Index": {"Projector"},
+    "Extract": {"Extractor", "Meter"},
 }
 
 

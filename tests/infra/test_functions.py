@@ -7,6 +7,7 @@ import pytest
 from unsay_core.settings import (
     ApiSettings,
     AuthorizerSettings,
+    ExtractSettings,
     IndexSettings,
     ProjectSettings,
     variables,
@@ -17,8 +18,15 @@ SETTINGS = {
     "authorizer": AuthorizerSettings,
     "project": ProjectSettings,
     "index": IndexSettings,
+    "extract": ExtractSettings,
 }
-SIZES = {"api": (1024, 29), "authorizer": (512, 10), "project": (512, 60), "index": (512, 45)}
+SIZES = {
+    "api": (1024, 29),
+    "authorizer": (512, 10),
+    "project": (512, 60),
+    "index": (512, 45),
+    "extract": (512, 180),
+}
 OUTPUTS = {
     "ApiUrl",
     "ApiId",
@@ -39,6 +47,12 @@ OUTPUTS = {
     "ProjectorRoleArn",
     "AccessRoleArn",
     "RegistrarRoleArn",
+    "ExtractorRoleArn",
+    "MeterRoleArn",
+    "ModelId",
+    "Guardrail",
+    "ExtractQueueUrl",
+    "ExtractDeadLettersUrl",
     "ApiFunctionRoleArn",
 }
 every_function = pytest.mark.parametrize("name", SETTINGS)

@@ -12,17 +12,17 @@ def stream(template, name):
 
 
 @pytest.mark.parametrize(
-    ("name", "kinds", "suffix"),
-    [("Ledger", ["INSERT", "MODIFY"], "#P"), ("Record", ["INSERT", "MODIFY", "REMOVE"], "#A")],
+    ("name", "kinds", "suffixes"),
+    [("Ledger", ["INSERT", "MODIFY"], ["#P", "#Q"]), ("Record", ["INSERT", "MODIFY", "REMOVE"], ["#A"])],
 )
-def test_a_stream_wakes_the_project_function_for_one_area_only(dev, name, kinds, suffix):
+def test_a_stream_wakes_the_project_function_for_these_areas_only(dev, name, kinds, suffixes):
     mapping = stream(dev, name)
     table = dev.logical_id(f"Tables{name}", "AWS::DynamoDB::Table")
     assert mapping["EventSourceArn"] == {"Fn::GetAtt": [table, "StreamArn"]}
     (filtered,) = mapping["FilterCriteria"]["Filters"]
     assert json.loads(filtered["Pattern"]) == {
         "eventName": kinds,
-        "dynamodb": {"Keys": {"pk": {"S": [{"suffix": suffix}]}}},
+        "dynamodb": {"Keys": {"pk": {"S": [{"suffix": suffix} for suffix in suffixes]}}},
     }
     assert mapping["StartingPosition"] == "TRIM_HORIZON"
 
@@ -89,7 +89,7 @@ def test_an_alarm_watches_every_dead_letter_queue(dev):
         if each["Properties"]["Namespace"] == "AWS/SQS"
     }
     assert watched == {name for name in queues if "DeadLetters" in name}
-    assert len(watched) == 2
+    assert len(watched) == 3
 
 
 def test_the_dashboard_shows_every_alarm_and_how_far_the_projections_lag(dev):

@@ -18,12 +18,16 @@ WRITE_INDEX = {"IngestKnowledgeBaseDocuments", "DeleteKnowledgeBaseDocuments", "
 GRANTED = {
     "Reader": {"Ledger": READS, "Record": READS},
     "Writer": {
-        "Ledger": READS | {"PutItem": "HMVDKPRLCI", "DeleteItem": "DKPR", "ConditionCheckItem": "*"},
+        "Ledger": READS | {"PutItem": "HMVDKPRLCQI", "DeleteItem": "DKPR", "ConditionCheckItem": "*"},
         "Record": READS | {"PutItem": "AT", "ConditionCheckItem": "T"},
     },
     "Eraser": {
-        "Ledger": READS | {"PutItem": "HMVPREIK", "DeleteItem": "MVDKPRLI"},
+        "Ledger": READS | {"PutItem": "HMVPREIKC", "DeleteItem": "MVDKPRLI"},
         "Record": READS | {"PutItem": "AT"},
+    },
+    "Extractor": {
+        "Ledger": READS | {"PutItem": "HMVDKPRCQ", "DeleteItem": "DKPRCQ", "ConditionCheckItem": "*"},
+        "Record": READS | {"PutItem": "AT", "ConditionCheckItem": "T"},
     },
     "Projector": {"Ledger": READS | {"PutItem": "MPE", "DeleteItem": "P"}, "Record": READS},
 }
@@ -31,11 +35,18 @@ TRUSTED = {
     "Reader": ["FunctionsApiRole"],
     "Writer": ["FunctionsApiRole"],
     "Eraser": ["FunctionsApiRole"],
+    "Extractor": ["FunctionsExtractRole"],
     "Projector": ["FunctionsProjectRole", "FunctionsIndexRole"],
 }
-KNOWLEDGE_BASE = {"Reader": RETRIEVE, "Writer": set(), "Eraser": set(), "Projector": WRITE_INDEX}
+KNOWLEDGE_BASE = {
+    "Reader": RETRIEVE,
+    "Writer": set(),
+    "Eraser": set(),
+    "Extractor": RETRIEVE,
+    "Projector": WRITE_INDEX,
+}
 
-EVERY_ROLE = (*GRANTED, "Access", "Registrar")
+EVERY_ROLE = (*GRANTED, "Access", "Registrar", "Meter")
 
 every_tagged_role = pytest.mark.parametrize("role", GRANTED)
 
@@ -200,6 +211,24 @@ def test_the_registrar_adds_names_of_scopes_and_reaches_no_key(dev):
     assert trust["Action"] == "sts:AssumeRole"
     project = dev.logical_id("FunctionsProjectRole", "AWS::IAM::Role")
     assert trust["Principal"] == {"AWS": {"Fn::GetAtt": [project, "Arn"]}}
+
+
+def test_the_meter_reads_policies_and_counts_and_reaches_no_key(dev):
+    reading, counting = sorted(dev.statements("ScopeRolesMeter"), key=lambda each: listed(each["Action"])[0])
+    assert {table_of(dev, each) for each in (reading, counting)} == {"Access"}
+    assert (actions_of(reading, "dynamodb"), actions_of(counting, "dynamodb")) == (
+        {"GetItem"},
+        {"UpdateItem"},
+    )
+    for statement, keys in ((reading, ["POLICY#*", "METER#*", "INDEX"]), (counting, ["METER#*"])):
+        assert statement["Condition"] == {
+            "ForAllValues:StringLike": {"dynamodb:LeadingKeys": keys},
+            "Null": {"dynamodb:LeadingKeys": "false"},
+        }
+    (trust,) = dev.one("AWS::IAM::Role", "ScopeRolesMeter")["AssumeRolePolicyDocument"]["Statement"]
+    assert trust["Action"] == "sts:AssumeRole"
+    extract = dev.logical_id("FunctionsExtractRole", "AWS::IAM::Role")
+    assert trust["Principal"] == {"AWS": {"Fn::GetAtt": [extract, "Arn"]}}
 
 
 def test_nobody_deletes_from_the_record(dev):

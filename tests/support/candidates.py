@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 from tests.support.http import ADMIN
 from unsay_core.application.draft import Draft
+from unsay_core.application.policy import RESTATED
 from unsay_core.application.remember import Remember, remember, store_candidate
-from unsay_core.application.review import RESTATED
 from unsay_core.domain.memory import Fact, Memory, Source, Trust
 from unsay_core.domain.scope import Action, Scope
 

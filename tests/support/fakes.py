@@ -9,14 +9,17 @@ from dataclasses import fields, replace
 from typing import TYPE_CHECKING, Any
 
 from tests.support.clock import FakeClock, fake_world
+from tests.support.extraction import FakeModel
 from tests.support.knowledge_base import FakeIndex, FakeKnowledgeBase, FakeSearch
 from unsay_core.adapters.memory_ledger import MemoryLedger
 from unsay_core.application.access import UseNotes
 from unsay_core.application.authenticate import Authenticator
 from unsay_core.application.bindings import RecentBindings
 from unsay_core.application.breaker import Breaker, GuardedSearch
+from unsay_core.application.extract import Extractor
 from unsay_core.application.keys import Keyring
-from unsay_core.application.ledger import Area
+from unsay_core.application.ledger import Area, ready_ref
+from unsay_core.application.metering import Meter
 from unsay_core.application.ports import (
     Anchor,
     AuditScope,
@@ -27,7 +30,9 @@ from unsay_core.application.ports import (
     WorkScope,
 )
 from unsay_core.application.scopes import NotedOnce
-from unsay_core.domain.scope import Action
+from unsay_core.bootstrap.aws import EXTRACTOR
+from unsay_core.domain.scope import Action, Scope
+from unsay_core.domain.steering import Steering
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -38,7 +43,7 @@ if TYPE_CHECKING:
     from unsay_core.application.ports import IndexTask
     from unsay_core.application.reindex import Reached
     from unsay_core.domain.memory import Memory
-    from unsay_core.domain.scope import Principal, Scope
+    from unsay_core.domain.scope import Principal
 
 PEPPER = "a pepper for tests, long enough to be one"
 
@@ -159,6 +164,19 @@ class MemoryRegistry:
         return [scope for _, scope in sorted(self._scopes.items()) if scope.segments[0] == root]
 
 
+class MemoryPolicies:
+    """See `Policies`."""
+
+    def __init__(self) -> None:
+        self._roots: dict[str, Steering] = {}
+
+    def of(self, root: str) -> Steering:
+        return self._roots.get(root, Steering())
+
+    def put(self, root: str, steering: Steering) -> None:
+        self._roots[root] = steering
+
+
 class MemoryAnchors:
     """See `Anchors`; `down` is what it raises when it cannot be reached."""
 
@@ -248,6 +266,23 @@ class MemoryDeadLetters:
         self.letters.append(letter)
 
 
+class MemoryCounters:
+    """See `Counters`."""
+
+    def __init__(self) -> None:
+        self.counts: dict[str, int] = defaultdict(int)
+
+    def read(self, name: str) -> int:
+        return self.counts[name]
+
+    def add(self, name: str, amount: int) -> int:
+        self.counts[name] += amount
+        return self.counts[name]
+
+    def clear(self, name: str) -> None:
+        self.counts[name] = 0
+
+
 class FakeService:
     """What `ApiService` is to the api λ and what its siblings are to the workers."""
 
@@ -262,11 +297,14 @@ class FakeService:
         self.authenticator = Authenticator(self.keys, recent, self.tokens, self.keyring, self.clock.now)
         self.uses = UseNotes(self.keys, self.world)
         self.registry = MemoryRegistry()
+        self.policies = MemoryPolicies()
         self.scope_notes = NotedOnce(self.registry)
         self.knowledge_base = FakeKnowledgeBase()
         self.generations = {1: self.knowledge_base}
         self.breaker = Breaker(self.clock.monotonic)
         self.queue = MemoryIndexQueue()
+        self.model = FakeModel()
+        self.counters = MemoryCounters()
         self.dead_letters = MemoryDeadLetters()
         self.ledgers: dict[str, MemoryLedger] = defaultdict(MemoryLedger)
         self.documents: dict[str, MemoryDocuments] = defaultdict(MemoryDocuments)
@@ -309,6 +347,31 @@ class FakeService:
         """A scope as the index λ opens it."""
         indexes = {number: FakeIndex(base, scope_id) for number, base in self.generations.items()}
         return IndexScope(scope_id, self.ledgers[scope_id], self.documents[scope_id], indexes)
+
+    def extractor(self, scope_id: str, run_id: str, number: int, letter: str) -> Extractor | None:
+        """What the extract λ works on a batch with."""
+        ledger = self.ledgers[scope_id]
+        marker = ledger.read([ready_ref(run_id, number)]).get(ready_ref(run_id, number))
+        if marker is None:
+            return None
+        scope = Scope.parse(marker.scope)
+        opened = OpenScope(
+            scope=scope,
+            id=scope_id,
+            root_id=self.keyring.scope_id(scope.root),
+            principal=EXTRACTOR,
+            keys=self.keyring.for_scope(scope_id),
+            ledger=ledger,
+            search=FakeSearch(self.knowledge_base, scope_id),
+        )
+        root = scope.segments[0]
+        steering = self.policies.of(root)
+        meter = Meter(root, self.model.name, steering, self.counters)
+
+        def give_up(run_id: str, number: int) -> None:
+            self.dead_letters.set_aside(letter, f"{run_id}-{number}")
+
+        return Extractor(opened, self.world, self.model, meter, steering, give_up)
 
     def dump(self) -> str:
         """Everything that lies in any store, as text: where a canary must not be."""

@@ -20,6 +20,7 @@ CODES = {
     "MethodNotAllowedError": (405, "method_not_allowed"),
     "WrongStatusError": (409, "wrong_status"),
     "TombstonedError": (409, "tombstoned"),
+    "SeqConflictError": (409, "seq_conflict"),
     "ForgottenError": (410, "forgotten"),
     "AlreadyForgottenError": (410, "already_forgotten"),
     "VersionConflictError": (412, "version_conflict"),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from functions.api.endpoints import access, memories, people, public, reads
+from functions.api.endpoints import access, conversations, memories, people, public, reads
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -35,6 +35,13 @@ ENDPOINTS: dict[str, Callable[[Call, ApiService], Reply]] = {
     "list_erasures": people.erasures,
     "list_audit": people.audit,
     "verify_audit": people.verify,
+    "record_messages": conversations.record_messages,
+    "flush_conversation": conversations.flush_conversation,
+    "retry_conversation": conversations.retry_conversation,
+    "list_conversations": conversations.list_conversations,
+    "conversation": conversations.get_conversation,
+    "policy": conversations.get_policy,
+    "set_policy": conversations.put_policy,
     "make_key": access.make_api_key,
     "list_keys": access.list_api_keys,
     "revoke_key": access.revoke_api_key,

@@ -85,6 +85,23 @@ class ProjectSettings(Settings):
 
 
 @dataclass(frozen=True, slots=True)
+class ExtractSettings(Settings):
+    """The extract λ: conversations become memories. `guardrail` is `id:version`, or `none`."""
+
+    ledger_table: str
+    record_table: str
+    access_table: str
+    index_generations: str
+    extract_queue_url: str
+    extract_dead_letters_url: str
+    extractor_role_arn: str
+    meter_role_arn: str
+    pepper_secret_arn: str
+    model_id: str
+    guardrail: str
+
+
+@dataclass(frozen=True, slots=True)
 class IndexSettings(Settings):
     """The index λ: it alone writes to the index."""
 

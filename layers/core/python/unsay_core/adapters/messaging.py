@@ -106,6 +106,12 @@ def task_of_message(body: str) -> IndexTask:
     raise ValueError("this names no work in any scope")
 
 
+def batch_of_event(event: Mapping[str, Any]) -> tuple[str, str, int]:
+    """Scope id, run and number of the batch in an event; raises `KeyError`, `TypeError`, `ValueError`."""
+    detail = event["detail"]
+    return str(detail["scope_id"]), str(detail["run_id"]), int(detail["batch"])
+
+
 class EventBridgeBus:
     """See `EventBus`."""
 

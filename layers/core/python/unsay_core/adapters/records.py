@@ -19,6 +19,7 @@ from unsay_core.application.ledger import Area, Duplicate, Head, Outcome, Pendin
 from unsay_core.application.ports import UnreadableError
 from unsay_core.contracts import exact_json
 from unsay_core.domain.audit import AuditEntry
+from unsay_core.domain.conversation import Batch, Message, Plan, Ready, Run
 from unsay_core.domain.erasure import Erasure
 from unsay_core.domain.errors import InvalidRequestError
 from unsay_core.domain.memory import Memory
@@ -33,7 +34,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 MAX_DEPTH = 64  # of a caller's JSON; the wire allows less
-JSON_FIELDS = frozenset({"data", "metadata", "selector"})
+JSON_FIELDS = frozenset({"data", "metadata", "selector", "blocks"})
 
 _TYPES: dict[Area, type[Entry]] = {
     Area.HEAD: Head,
@@ -45,9 +46,12 @@ _TYPES: dict[Area, type[Entry]] = {
     Area.OUTCOME: Outcome,
     Area.ERASURE: Erasure,
     Area.REVIEW: Reviewable,
+    Area.READY: Ready,
     Area.TOMBSTONE: Tombstone,
     Area.AUDIT: AuditEntry,
 }
+# A conversation has its parts beside it, told apart by what follows the run's id.
+_CONVERSATION_TYPES: dict[str, type[Entry]] = {"": Run, "m": Message, "b": Batch, "p": Plan}
 
 
 def to_record(entry: Any) -> dict[str, Any]:
@@ -65,9 +69,16 @@ def from_record(entry_type: type[T], record: Mapping[str, Any]) -> T:
 def entry_of_record(ref: Ref[Any], record: Mapping[str, Any]) -> Entry:
     """The entry that lies at a place; raises `UnreadableError`, which does not quote its text."""
     try:
-        return from_record(_TYPES[ref.area], record)
+        return from_record(_type_at(ref), record)
     except (ValidationError, InvalidRequestError):
         raise UnreadableError(ref) from None
+
+
+def _type_at(ref: Ref[Any]) -> type[Entry]:
+    if ref.area is Area.CONVERSATION:
+        _, _, part = ref.id.partition("#")
+        return _CONVERSATION_TYPES[part[:1]]
+    return _TYPES[ref.area]
 
 
 def _plain(name: str, value: Any) -> Any:

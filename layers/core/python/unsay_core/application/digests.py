@@ -21,6 +21,11 @@ def duplicate_digest(keys: ScopeKeys, fact: Fact) -> str:
     return keys.duplicate_digest(identity(fact))
 
 
+def waiting_digest(keys: ScopeKeys, fact: Fact) -> str:
+    """Equal for facts that say exactly the same and wait for a person, and never for one that is believed."""
+    return keys.duplicate_digest(b"waiting " + identity(fact))
+
+
 def value_digest(keys: ScopeKeys, content: str) -> str:
     """Under this the tombstone of a content is written: the newest normaliser's digest."""
     return value_digests(keys, content)[0]

@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
-from unsay_core.application.digests import duplicate_digest
+from unsay_core.application.digests import duplicate_digest, waiting_digest
 from unsay_core.application.ledger import (
     HEAD,
     Absent,
@@ -57,6 +57,8 @@ _GUARDS = {
     Area.ERASURE: "revision",
     Area.OUTCOME: "ttl",
     Area.TOMBSTONE: "seq",
+    Area.CONVERSATION: "revision",
+    Area.READY: "revision",
 }
 _NEVER_TWICE = frozenset({Area.MEMORY, Area.VERSION, Area.AUDIT})
 READ_MOST = 100  # places in one read of the ledger
@@ -71,7 +73,9 @@ class Draft:
         self._found: dict[Ref[Any], Entry | None] = {}
         self._parts: dict[Ref[Any], Put | Delete | Check] = {}
         self._before: list[Before] = []
+        self._beside_head: frozenset[Ref[Any]] = frozenset()
         self.load(HEAD, *refs)
+        self._beside_head = frozenset([*self._found][:READ_MOST])
         self._head = self.get(HEAD) or Head()
 
     @property
@@ -82,7 +86,7 @@ class Draft:
     @property
     def size(self) -> int:
         """How many items the transaction has, its head included."""
-        return len(self._parts) + 1
+        return len(self._kept()) + 1
 
     def load(self, *refs: Ref[Any]) -> None:
         """Read what is not known yet, in one go."""
@@ -107,6 +111,12 @@ class Draft:
         known = self.get(duplicate_ref(duplicate_digest(self._opened.keys, fact)))
         memory = self.get(memory_ref(known.memory_id)) if known else None
         return memory if memory and memory.status_at(self.at) is Status.ACTIVE else None
+
+    def waiting_twin(self, fact: Fact) -> Memory | None:
+        """The memory that says exactly this and waits for a person."""
+        known = self.get(duplicate_ref(waiting_digest(self._opened.keys, fact)))
+        memory = self.get(memory_ref(known.memory_id)) if known else None
+        return memory if memory and memory.waits_at(self.at) else None
 
     def put(self, entry: Entry) -> None:
         """Write an entry whole, where what was read still lies."""
@@ -133,6 +143,10 @@ class Draft:
         self._hold(memory)
         self.owe(memory)
         return memory
+
+    def hold_waiting(self, memory: Memory) -> None:
+        """Make the exact statement of what waits for a person lead to it, so that it waits once."""
+        self.put(Duplicate(waiting_digest(self._opened.keys, memory.fact), memory.id, self.seq))
 
     def change(self, old: Memory, new: Memory) -> Memory:
         """Put a version in the place of another, which is kept. Returns it as stored."""
@@ -193,10 +207,20 @@ class Draft:
         if all(isinstance(part, Check) for part in self._parts.values()):
             return
         try:
-            self._opened.ledger.commit(tuple(self._parts.values()))
+            self._opened.ledger.commit(tuple(self._kept()))
         except UnavailableError:
             if not self._is_committed():
                 raise
+
+    def _kept(self) -> list[Put | Delete | Check]:
+        """The parts that are needed: what was read after the head cannot have changed if the head has not."""
+        if self._head == (self._found[HEAD] or Head()):
+            return list(self._parts.values())
+        return [
+            part
+            for part in self._parts.values()
+            if not isinstance(part, Check) or part.ref in self._beside_head
+        ]
 
     def _is_committed(self) -> bool:
         """True if the chain has the entry this change ends with; a change without one is safe to repeat."""
@@ -222,6 +246,10 @@ class Draft:
 
     def _let_go(self, memory: Memory) -> None:
         """Undo `_hold`, unless the same has been said by another since this one came to its end."""
+        if memory.status is Status.CANDIDATE:
+            waiting = duplicate_ref(waiting_digest(self._opened.keys, memory.fact))
+            if self._is_held_by(memory, waiting):
+                self.delete(waiting)
         if memory.status is not Status.ACTIVE:
             return
         self._head = replace(self._head, memories=self._head.memories - 1)

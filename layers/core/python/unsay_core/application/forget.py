@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from unsay_core.application.cascade import cascade
 from unsay_core.application.digests import value_digest
 from unsay_core.application.draft import Draft
+from unsay_core.application.evidence import erase_evidence
 from unsay_core.application.ledger import Reviewable, Waiting, erasure_ref, id_tombstone_ref, memory_ref
 from unsay_core.application.settle import settle
 from unsay_core.application.slots import leave_slot
@@ -73,8 +74,10 @@ def _attempt(command: Forget, erasure_id: str, opened: OpenScope, world: World) 
     if memory is None:
         raise _absence(draft.get(grave))
     found = cascade(memory, draft)
+    has_evidence = erase_evidence(found.going, command.reason, erasure_id, opened, world, bury=command.bury)
     if found.weakened:
         _weaken(found.weakened, erasure_id, opened, world)
+    if found.weakened or has_evidence:
         draft = Draft(opened, world.clock.now(), [target, erasure_ref(erasure_id)])
     *earlier, last = _batches(found.going)
     for batch in earlier:

@@ -66,6 +66,14 @@ class ScopeKeys:
         """What the audit keeps of a note after the note is erased."""
         return self._digest("note", text.encode("utf-8"))
 
+    def message_digest(self, body: bytes) -> str:
+        """What tells a message sent again from another one under its number, also when it is redacted."""
+        return self._digest("message", body)
+
+    def run_digest(self, run_id: str) -> str:
+        """What the audit calls a conversation: a caller may have named it after somebody."""
+        return self._digest("run", run_id.encode("utf-8"))
+
     def _digest(self, purpose: str, message: bytes) -> str:
         return _digest(hkdf_expand(self._key, purpose.encode("ascii")), message)
 

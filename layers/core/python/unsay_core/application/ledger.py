@@ -12,6 +12,7 @@ from enum import StrEnum
 from typing import Generic, TypeAlias, TypeVar
 
 from unsay_core.domain.audit import GENESIS, AuditEntry
+from unsay_core.domain.conversation import Batch, Message, Plan, Ready, Run
 from unsay_core.domain.erasure import Erasure
 from unsay_core.domain.memory import Fact, Memory
 from unsay_core.domain.timeline import Interval
@@ -30,6 +31,8 @@ class Area(StrEnum):
     OUTCOME = "I"
     ERASURE = "E"
     REVIEW = "R"
+    CONVERSATION = "C"
+    READY = "Q"
     TOMBSTONE = "T"
     AUDIT = "A"
 
@@ -155,6 +158,11 @@ Entry: TypeAlias = (
     | Pending
     | Outcome
     | Reviewable
+    | Run
+    | Message
+    | Batch
+    | Plan
+    | Ready
     | Tombstone
     | Erasure
     | AuditEntry
@@ -193,6 +201,31 @@ def reviewable_ref(memory_id: str) -> Ref[Reviewable]:
     return Ref(Area.REVIEW, memory_id)
 
 
+def run_ref(run_id: str) -> Ref[Run]:
+    """A conversation; what belongs to it follows it, for `#` comes before all that a run's id may hold."""
+    return Ref(Area.CONVERSATION, run_id)
+
+
+def message_ref(run_id: str, seq: int) -> Ref[Message]:
+    """A message; sixteen digits, so that messages sort."""
+    return Ref(Area.CONVERSATION, f"{run_id}#m#{seq:016d}")
+
+
+def batch_ref(run_id: str, number: int) -> Ref[Batch]:
+    """A batch of a conversation's messages."""
+    return Ref(Area.CONVERSATION, f"{run_id}#b#{number:06d}")
+
+
+def plan_ref(run_id: str, number: int) -> Ref[Plan]:
+    """What is going to be written of a batch."""
+    return Ref(Area.CONVERSATION, f"{run_id}#p#{number:06d}")
+
+
+def ready_ref(run_id: str, number: int) -> Ref[Ready]:
+    """The outbox marker of a batch."""
+    return Ref(Area.READY, f"{run_id}#{number:06d}")
+
+
 def outcome_ref(outcome_id: str) -> Ref[Outcome]:
     """The outcome of a request with an idempotency key."""
     return Ref(Area.OUTCOME, outcome_id)
@@ -218,7 +251,7 @@ def audit_ref(seq: int) -> Ref[AuditEntry]:
     return Ref(Area.AUDIT, f"{seq:012d}")
 
 
-def ref_of(entry: Entry) -> Ref[Entry]:  # noqa: C901 - one line per type of entry
+def ref_of(entry: Entry) -> Ref[Entry]:  # noqa: C901, PLR0912 - one line per type of entry
     """Where an entry lies."""
     match entry:
         case Head():
@@ -241,6 +274,16 @@ def ref_of(entry: Entry) -> Ref[Entry]:  # noqa: C901 - one line per type of ent
             return value_tombstone_ref(digest)
         case Tombstone(digest=memory_id):
             return id_tombstone_ref(memory_id)
+        case Run(run_id=run_id):
+            return run_ref(run_id)
+        case Message(run_id=run_id, seq=seq):
+            return message_ref(run_id, seq)
+        case Batch(run_id=run_id, number=number):
+            return batch_ref(run_id, number)
+        case Plan(run_id=run_id, number=number):
+            return plan_ref(run_id, number)
+        case Ready(run_id=run_id, number=number):
+            return ready_ref(run_id, number)
         case Erasure(id=erasure_id):
             return erasure_ref(erasure_id)
         case _:

@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     from unsay_core.domain.memory import Fact
     from unsay_core.domain.tombstone import Tombstone
 
+RESTATED = "restates_tombstoned"  # the user said anew what was taken back
+
 
 def tombstone_refs(opened: OpenScope, content: str) -> list[Ref[Tombstone]]:
     """Where a value's tombstone would lie, one place for each normaliser that ever buried a value.
@@ -45,14 +47,18 @@ def standing_tombstones(draft: Draft, opened: OpenScope, content: str) -> list[T
     return [grave for ref in refs if (grave := draft.get(ref)) and not grave.lifted]
 
 
-def refuse_forbidden(draft: Draft, opened: OpenScope, fact: Fact, *said: str | None) -> None:
+def refuse_forbidden(
+    draft: Draft, opened: OpenScope, fact: Fact, *said: str | None, restated: bool = False
+) -> None:
     """Raise if any field of a write carries a credential, or its value was taken back.
 
-    The refusal is on the draft by then: whoever catches the error commits it.
+    What the user `restated` since is let through: a person decides on it. The refusal is on the draft by
+    then: whoever catches the error commits it.
     """
     texts = (fact.content, *fact.tags, fact.key, *fact.path, *said)
     refuse_secrets(draft, *texts, others=[fact.data, fact.metadata])
-    refuse_tombstoned(draft, standing_tombstones(draft, opened, fact.content))
+    if not restated:
+        refuse_tombstoned(draft, standing_tombstones(draft, opened, fact.content))
 
 
 def refuse_secrets(draft: Draft, *texts: str | None, others: object = None) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from unsay_core.application.ledger import audit_ref, memory_ref, pending_ref
+from unsay_core.application.ledger import audit_ref, memory_ref, pending_ref, ready_ref
 from unsay_core.application.ports import IndexTask
 from unsay_core.domain.scope import Scope
 from unsay_core.domain.timeline import rfc3339
@@ -14,6 +14,8 @@ if TYPE_CHECKING:
 
     from unsay_core.application.ports import WorkScope
     from unsay_core.application.scopes import ScopeNotes
+
+BATCH_READY = "conversation.ready"  # messages of a conversation are due to be extracted
 
 
 def project_memory(memory_id: str, scope: WorkScope, notes: ScopeNotes) -> IndexTask | None:
@@ -37,6 +39,15 @@ def project_memory(memory_id: str, scope: WorkScope, notes: ScopeNotes) -> Index
     if memory is None:
         scope.documents.delete(memory_id)
     return IndexTask(scope.id, memory_id, pending.seq, pending.root_id)
+
+
+def batch_is_ready(marker_id: str, scope: WorkScope) -> tuple[str, Mapping[str, object]] | None:
+    """The event that calls the extractor for a batch; None if it was done meanwhile. Ids, never text."""
+    run_id, _, number = marker_id.rpartition("#")
+    ref = ready_ref(run_id, int(number))
+    if scope.ledger.read([ref]).get(ref) is None:
+        return None
+    return BATCH_READY, {"scope_id": scope.id, "run_id": run_id, "batch": int(number)}
 
 
 def domain_event(seq: int, scope: WorkScope) -> tuple[str, Mapping[str, object]] | None:

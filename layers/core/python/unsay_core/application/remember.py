@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from unsay_core.application.digests import commitment, duplicate_digest
 from unsay_core.application.draft import Draft
 from unsay_core.application.ledger import Reviewable, Waiting, duplicate_ref, memory_ref, slot_ref
-from unsay_core.application.policy import PolicyError, refuse_forbidden, tombstone_refs
+from unsay_core.application.policy import RESTATED, PolicyError, refuse_forbidden, tombstone_refs
 from unsay_core.application.replay import IdempotencyKey, Written, keep, replayed
 from unsay_core.application.settle import change, settle
 from unsay_core.application.slots import overlapping, rivals, take_slot
@@ -34,7 +34,11 @@ MOST_SOURCES = 100  # of one item, in all its versions
 
 @dataclass(frozen=True, slots=True)
 class Remember:
-    """A fact to store, and how it came here. `trust` is the channel's to say, not the payload's."""
+    """A fact to store, and how it came here. `trust` is the channel's to say, not the payload's.
+
+    What was planned beforehand has its `memory_id`, and `actor` is whose words it was made from. A fact with
+    `doubts` waits for a person; `same_as` names a memory that says it in a wording that counts as the same.
+    """
 
     fact: Fact
     run_id: str | None = None
@@ -44,6 +48,11 @@ class Remember:
     channel: str = "api"
     trust: Trust = Trust.ASSERTED
     idempotency: IdempotencyKey | None = None
+    memory_id: str | None = None
+    actor: str | None = None
+    model: str | None = None
+    doubts: tuple[str, ...] = ()
+    same_as: str | None = None
 
 
 def remember(command: Remember, opened: OpenScope, world: World) -> Written:
@@ -52,7 +61,7 @@ def remember(command: Remember, opened: OpenScope, world: World) -> Written:
     Raises `TombstonedError`, `SecretRefusedError`, `IdempotencyMismatchError`, `BusyError`.
     """
     return change(
-        lambda draft: _decide(command, draft, opened, world), opened, world, lambda: _refs(command, opened)
+        lambda draft: decide(command, draft, opened, world), opened, world, lambda: _refs(command, opened)
     )
 
 
@@ -88,7 +97,7 @@ def _cost(command: Remember, draft: Draft) -> int:
 
 def _outcome(command: Remember, draft: Draft, opened: OpenScope, world: World) -> Written | UnsayError:
     try:
-        return _decide(command, draft, opened, world)
+        return decide(command, draft, opened, world)
     except PolicyError as refused:
         return refused.refusal
     except UnavailableError:
@@ -108,20 +117,31 @@ def _refs(command: Remember, opened: OpenScope) -> list[Ref[Any]]:
     return refs
 
 
-def _decide(command: Remember, draft: Draft, opened: OpenScope, world: World) -> Written:
+def decide(command: Remember, draft: Draft, opened: OpenScope, world: World) -> Written:
+    """Put a fact into a draft; raises `PolicyError` with the refusal drafted."""
     if earlier := replayed(command.idempotency, draft):
         return earlier
     _require_sources(command, draft)
-    refuse_forbidden(draft, opened, command.fact, command.quote, command.run_id)
-    twin = draft.twin(command.fact)
+    restated = RESTATED in command.doubts
+    refuse_forbidden(draft, opened, command.fact, command.quote, command.run_id, restated=restated)
+    twin = _twin(command, draft)
     if twin and twin.fact.is_item:
         written = Written(_write_over(twin, command, draft, opened), created=False)
     elif twin:
         twin = _corroborate(twin, command.trust, _source(command, opened), draft)
         written = Written(twin, created=False, deduplicated=True)
     else:
-        written = Written(_store(_memory(command, draft, opened, world), draft, world))
+        stored = _store(_memory(command, draft, opened, world), command.doubts, draft, world)
+        written = Written(stored)
     return keep(written, command.idempotency, draft)
+
+
+def _twin(command: Remember, draft: Draft) -> Memory | None:
+    """The memory that says this already: one that is believed, or else one that waits as this would."""
+    named = draft.get(memory_ref(command.same_as)) if command.same_as else None
+    if named is not None and named.status_at(draft.at) is Status.ACTIVE:
+        return named
+    return draft.twin(command.fact) or (draft.waiting_twin(command.fact) if command.doubts else None)
 
 
 def _require_sources(command: Remember, draft: Draft) -> None:
@@ -141,10 +161,11 @@ def _build_on(sources: tuple[str, ...], memory: Memory, draft: Draft) -> None:
 def _source(command: Remember, opened: OpenScope) -> Source:
     return Source(
         channel=command.channel,
-        actor=opened.principal.id,
+        actor=command.actor or opened.principal.id,
         run_id=command.run_id,
         message_seqs=command.message_seqs,
         quote=command.quote,
+        model=command.model,
     )
 
 
@@ -184,7 +205,7 @@ def _write_over(old: Memory, command: Remember, draft: Draft, opened: OpenScope)
 
 def _memory(command: Remember, draft: Draft, opened: OpenScope, world: World) -> Memory:
     return Memory(
-        id=world.new_id("mem"),
+        id=command.memory_id or world.new_id("mem"),
         fact=command.fact,
         source=_source(command, opened),
         trust=command.trust,
@@ -195,8 +216,10 @@ def _memory(command: Remember, draft: Draft, opened: OpenScope, world: World) ->
     )
 
 
-def _store(memory: Memory, draft: Draft, world: World) -> Memory:
-    """Store a memory: at once, or as a candidate if it would replace what it may not."""
+def _store(memory: Memory, doubts: tuple[str, ...], draft: Draft, world: World) -> Memory:
+    """Store a memory: at once, or as a candidate if there are doubts or it would replace what it may not."""
+    if doubts:
+        return store_candidate(memory, doubts, draft)
     stronger = [rival for rival in rivals(draft, memory) if not may_replace(memory.trust, rival.trust)]
     if stronger:
         return store_candidate(memory, ("would_replace_stronger",), draft)
@@ -212,6 +235,7 @@ def store_candidate(memory: Memory, reasons: tuple[str, ...], draft: Draft) -> M
     memory = draft.believe(replace(memory, status=Status.CANDIDATE, review=review))
     _build_on(memory.derived_from, memory, draft)
     draft.put(Reviewable(memory.id, Waiting.CANDIDATE, draft.at))
+    draft.hold_waiting(memory)
     draft.record(_happening(Event.INFERRED, memory))
     return memory
 

@@ -11,7 +11,7 @@ from unsay_core.application.correct import bury_values
 from unsay_core.application.digests import commitment
 from unsay_core.application.ledger import Area, Reviewable, Waiting, memory_ref
 from unsay_core.application.pages import Page, page_of
-from unsay_core.application.policy import refuse_tombstoned, standing_tombstones
+from unsay_core.application.policy import RESTATED, refuse_tombstoned, standing_tombstones
 from unsay_core.application.ports import SearchError
 from unsay_core.application.replay import IdempotencyKey, Written
 from unsay_core.application.slots import leave_slot, rivals, take_slot
@@ -27,7 +27,6 @@ if TYPE_CHECKING:
     from unsay_core.application.ledger import Ref
     from unsay_core.application.ports import OpenScope, World
 
-RESTATED = "restates_tombstoned"  # the user said anew what was taken back
 NEAREST = 5
 
 

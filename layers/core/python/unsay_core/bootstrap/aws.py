@@ -9,10 +9,13 @@ import boto3
 from botocore.config import Config
 
 from unsay_core.adapters.aws_errors import translated
+from unsay_core.adapters.bedrock.converse import ConverseModel
 from unsay_core.adapters.dynamodb.access import DynamoBindings, DynamoKeys, DynamoRegistry
+from unsay_core.adapters.dynamodb.counters import DynamoCounters
 from unsay_core.adapters.dynamodb.items import Place
 from unsay_core.adapters.dynamodb.ledger import DynamoLedger
 from unsay_core.adapters.dynamodb.pointer import DynamoReadPointer
+from unsay_core.adapters.dynamodb.policies import DynamoPolicies
 from unsay_core.adapters.messaging import EventBridgeBus, SqsDeadLetters, SqsIndexQueue, SqsPostponer
 from unsay_core.adapters.metrics import FOREIGN_HITS, count
 from unsay_core.adapters.oidc import OidcTokens, issuers_of
@@ -25,12 +28,15 @@ from unsay_core.application.access import UseNotes
 from unsay_core.application.authenticate import Authenticator
 from unsay_core.application.bindings import RecentBindings
 from unsay_core.application.breaker import Breaker, GuardedSearch
+from unsay_core.application.extract import Extractor
 from unsay_core.application.generations import Reading
 from unsay_core.application.keys import Keyring
+from unsay_core.application.ledger import ready_ref
+from unsay_core.application.metering import Meter
 from unsay_core.application.ports import AuditScope, IndexScope, OpenScope, ProjectScope, WorkScope
 from unsay_core.application.scopes import NotedOnce
 from unsay_core.bootstrap.generations import SearchOfReading, index_of
-from unsay_core.domain.scope import Action
+from unsay_core.domain.scope import Action, Principal, PrincipalKind, Scope
 from unsay_core.generations import parse_generations
 
 if TYPE_CHECKING:
@@ -39,9 +45,19 @@ if TYPE_CHECKING:
     from mypy_boto3_dynamodb import DynamoDBClient
 
     from unsay_core.application.ports import Search, World
-    from unsay_core.domain.scope import Principal, Scope
     from unsay_core.generations import Generation
-    from unsay_core.settings import ApiSettings, AuthorizerSettings, IndexSettings, ProjectSettings
+    from unsay_core.settings import (
+        ApiSettings,
+        AuthorizerSettings,
+        ExtractSettings,
+        IndexSettings,
+        ProjectSettings,
+    )
+
+# A model takes its time, and the batch comes again anyway.
+PATIENT = Config(connect_timeout=2, read_timeout=60, retries={"total_max_attempts": 1, "mode": "standard"})
+# Who extracts, in the audit: whose words a memory was made from stands in its source.
+EXTRACTOR = Principal("extractor", PrincipalKind.AGENT, ())
 
 # The gateway gives the authorizer ten seconds, and answers 500 beyond them.
 SWIFT = Config(connect_timeout=1, read_timeout=2, retries={"total_max_attempts": 2, "mode": "standard"})
@@ -72,15 +88,22 @@ class _Service:
 class _Keyed(_Service):
     """A λ that may read the pepper."""
 
-    def __init__(self, settings: ApiSettings | AuthorizerSettings, **given: Any) -> None:
+    def __init__(self, settings: ApiSettings | AuthorizerSettings | ExtractSettings, **given: Any) -> None:
         super().__init__(**given)
         self._secret_arn = settings.pepper_secret_arn
-        self._oidc = settings.oidc
 
     @cached_property
     def keyring(self) -> Keyring:
         """The deployment's keys."""
         return read_keyring(self.session, self._secret_arn)
+
+
+class _Authenticating(_Keyed):
+    """A λ that finds out who calls."""
+
+    def __init__(self, settings: ApiSettings | AuthorizerSettings, **given: Any) -> None:
+        super().__init__(settings, **given)
+        self._oidc = settings.oidc
 
     @cached_property
     def tokens(self) -> OidcTokens:
@@ -88,7 +111,7 @@ class _Keyed(_Service):
         return OidcTokens(issuers_of(self._oidc))
 
 
-class ApiService(_Keyed):
+class ApiService(_Authenticating):
     """What the api λ needs. It opens scopes; it holds no permission to data itself."""
 
     def __init__(self, settings: ApiSettings, **given: Any) -> None:
@@ -125,6 +148,11 @@ class ApiService(_Keyed):
     def registry(self) -> DynamoRegistry:
         """The names of scopes, under the access table's own role."""
         return DynamoRegistry(self._access, self.settings.access_table)
+
+    @cached_property
+    def policies(self) -> DynamoPolicies:
+        """The policies of roots, under the access table's own role."""
+        return DynamoPolicies(self._access, self.settings.access_table)
 
     def _access(self) -> DynamoDBClient:
         client: DynamoDBClient = self.sessions.assume(self.settings.access_role_arn, None).client("dynamodb")
@@ -191,7 +219,7 @@ class ApiService(_Keyed):
                 return self.settings.reader_role_arn
 
 
-class AuthorizerService(_Keyed):
+class AuthorizerService(_Authenticating):
     """What the authorizer λ needs: keys, read under its own role, and the pepper they are hashed with."""
 
     def __init__(self, settings: AuthorizerSettings, **given: Any) -> None:
@@ -205,6 +233,73 @@ class AuthorizerService(_Keyed):
         keys = DynamoKeys(lambda: client, self.settings.access_table)
         bindings = DynamoBindings(lambda: client, self.settings.access_table)
         return Authenticator(keys, bindings.all, self.tokens, self.keyring, self.world.clock.now)
+
+
+class ExtractService(_Keyed):
+    """What the extract λ needs: scopes under the extractor's role, a model, and what meters it."""
+
+    def __init__(self, settings: ExtractSettings, **given: Any) -> None:
+        super().__init__(settings, **given)
+        self.settings = settings
+        sqs = self.session.client("sqs", config=QUICK)
+        self.queue = SqsPostponer(sqs, settings.extract_queue_url)
+        self.dead_letters = SqsDeadLetters(sqs, settings.extract_dead_letters_url)
+        self._generations = parse_generations(settings.index_generations)
+        pointer = DynamoReadPointer(self._metering, settings.access_table)
+        self._reading = Reading([each.number for each in self._generations], pointer, self.world.clock)
+        self._policies = DynamoPolicies(self._metering, settings.access_table)
+        self._counters = DynamoCounters(self._metering, settings.access_table)
+
+    @cached_property
+    def model(self) -> ConverseModel:
+        """The model, which the λ's own role may invoke: it holds no memory."""
+        name, _, version = self.settings.guardrail.partition(":")
+        guardrail = {"guardrailIdentifier": name, "guardrailVersion": version} if version else None
+        client = self.session.client("bedrock-runtime", config=PATIENT)
+        return ConverseModel(lambda: client, self.settings.model_id, guardrail)
+
+    def extractor(self, scope_id: str, run_id: str, number: int, letter: str) -> Extractor | None:
+        """What one batch is extracted with; None if its marker is gone, and the work done with it.
+
+        The marker alone tells the scope's name, and it is held against the id under which it was found.
+        `letter` goes to the dead letters should the batch fail.
+        """
+        clients = self.sessions.assume(self.settings.extractor_role_arn, scope_id)
+        place = Place(scope_id, self.settings.ledger_table, self.settings.record_table)
+        ledger = DynamoLedger(clients.client("dynamodb"), place)
+        marker = ledger.read([ready_ref(run_id, number)]).get(ready_ref(run_id, number))
+        if marker is None:
+            return None
+        scope = Scope.parse(marker.scope)
+        if self.keyring.scope_id(scope.canonical) != scope_id:
+            raise ValueError("a marker names another scope than the one it lies in")
+        opened = OpenScope(
+            scope=scope,
+            id=scope_id,
+            root_id=self.keyring.scope_id(scope.root),
+            principal=EXTRACTOR,
+            keys=self.keyring.for_scope(scope_id),
+            ledger=ledger,
+            search=SearchOfReading(
+                self._reading,
+                self._generations,
+                scope_id,
+                clients,
+                lambda dropped: count(FOREIGN_HITS, dropped),
+            ),
+        )
+        root = scope.segments[0]
+        steering = self._policies.of(root)
+        meter = Meter(root, self.settings.model_id, steering, self._counters)
+
+        def give_up(run_id: str, number: int) -> None:
+            self.dead_letters.set_aside(letter, f"{run_id}-{number}")
+
+        return Extractor(opened, self.world, self.model, meter, steering, give_up)
+
+    def _metering(self) -> DynamoDBClient:
+        client: DynamoDBClient = self.sessions.assume(self.settings.meter_role_arn, None).client("dynamodb")
+        return client
 
 
 class _Workshop(_Service):

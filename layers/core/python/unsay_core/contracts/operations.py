@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 from pydantic import BaseModel
 
-from unsay_core.contracts import requests, schemas
+from unsay_core.contracts import conversations, requests, schemas
 
 
 @dataclass(frozen=True, slots=True)
@@ -279,6 +279,73 @@ OPERATIONS = (
         body=requests.DelegationIn,
         status=201,
         headers=("Idempotency-Key",),
+    ),
+    Operation(
+        "record_messages",
+        "POST",
+        "/v1/conversations/{run_id}/messages",
+        "Keep messages of a conversation, each once; what they make due is extracted.",
+        conversations.RecordedOut,
+        action="write",
+        body=conversations.MessagesIn,
+        status=202,
+    ),
+    Operation(
+        "flush_conversation",
+        "POST",
+        "/v1/conversations/{run_id}/flush",
+        "Extract what waits of a conversation.",
+        conversations.HandedOut,
+        action="write",
+        query=requests.ScopeQuery,
+        status=202,
+    ),
+    Operation(
+        "retry_conversation",
+        "POST",
+        "/v1/conversations/{run_id}/retry",
+        "Try the failed batches of a conversation again.",
+        conversations.HandedOut,
+        action="write",
+        query=requests.ScopeQuery,
+        status=202,
+    ),
+    Operation(
+        "list_conversations",
+        "GET",
+        "/v1/conversations",
+        "The conversations of a scope, by their ids.",
+        conversations.RunsOut,
+        action="read",
+        query=requests.PageQuery,
+    ),
+    Operation(
+        "conversation",
+        "GET",
+        "/v1/conversations/{run_id}",
+        "A conversation with its messages, and how far it is extracted.",
+        conversations.ConversationOut,
+        action="read",
+        query=conversations.ConversationQuery,
+    ),
+    Operation(
+        "policy",
+        "GET",
+        "/v1/policy",
+        "How the conversations below a root are extracted.",
+        conversations.PolicyOut,
+        action="admin",
+        query=requests.ScopeQuery,
+    ),
+    Operation(
+        "set_policy",
+        "PUT",
+        "/v1/policy",
+        "Say how the conversations below a root are extracted.",
+        conversations.PolicyOut,
+        action="admin",
+        query=requests.ScopeQuery,
+        body=conversations.PolicyIn,
     ),
     Operation("health", "GET", "/v1/health", "Whether the service is up.", schemas.HealthOut),
     Operation("openapi", "GET", "/v1/openapi.json", "This document.", OpenApiOut),

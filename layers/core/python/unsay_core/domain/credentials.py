@@ -8,8 +8,12 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from typing import TYPE_CHECKING
 
 from unsay_core.domain.characters import DEFAULT_IGNORABLE
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 MIN_TOKEN_CHARACTERS = 20
 
@@ -86,6 +90,11 @@ _WORD = re.compile(r"[a-z]+|[A-Z]+|[A-Z][a-z]+")
 
 _TELLING = re.compile(rf"(?i){_TELLING_NAMES}")
 
+REDACTED = "[redacted]"
+# How far a credential goes on behind what gave it away: a format says how it begins, not where it ends.
+_REST_OF_TOKEN = re.compile(r"[A-Za-z0-9_+/.=~-]*")
+_REST_OF_KEY = re.compile(r"[\s\S]*?-----END [A-Z0-9 ]{1,64}-----|[\s\S]*")
+
 
 class _PlainCharacters(dict[int, str]):
     """Code point → the character without width, or nothing for what is not seen: neither hides a credential.
@@ -128,6 +137,55 @@ def find_in_json(value: object) -> str | None:
     return None
 
 
+def redact(text: str) -> str:
+    """The text with every credential in it replaced; all of it, should one not let itself be cut out."""
+    if find_credential(text) is None:
+        return text
+    cut = _cut(text)
+    if find_credential(cut) is not None:
+        cut = _cut(cut.translate(_PLAIN))
+    return cut if find_credential(cut) is None else REDACTED
+
+
+def redact_json(value: object, name: object = "") -> object:
+    """A JSON value with every credential in it replaced, as `find_in_json` finds them; names stay."""
+    if isinstance(value, str):
+        label = _telling(name)
+        return REDACTED if label and _find_labelled(f"{label}: {value}") else redact(value)
+    if isinstance(value, dict):
+        return {redact(key): redact_json(child, key) for key, child in value.items()}
+    if isinstance(value, list):
+        return [redact_json(child, name) for child in value]
+    return value
+
+
+def _cut(text: str) -> str:
+    pieces, at = [], 0
+    for start, end in sorted(_spans(text)):
+        if start >= at:
+            pieces += [text[at:start], REDACTED]
+        at = max(at, end)
+    return "".join([*pieces, text[at:]])
+
+
+def _spans(text: str) -> Iterator[tuple[int, int]]:
+    """Where credentials lie; they may overlap."""
+    for kind, pattern in _FORMATS:
+        rest = _REST_OF_KEY if kind == "private_key" else _REST_OF_TOKEN
+        for match in pattern.finditer(text):
+            end = rest.match(text, match.end())
+            yield match.start(), end.end() if end else match.end()
+    for match in _PREFIXED.finditer(text):
+        if _drawn_characters(match[2]) >= MIN_TOKEN_CHARACTERS:
+            yield match.span()
+    for match in _passwords(text):
+        if not _PLACEHOLDER.fullmatch(match[1]):
+            yield match.span(1)
+    for token in _TOKEN.finditer(text):
+        if _is_labelled(text, token):
+            yield token.span()
+
+
 def _telling(name: object) -> str:
     """A label when a member's name announces a secret. A bare `key` does not: it names the memory's slot."""
     return "secret" if isinstance(name, str) and _TELLING.search(name) else ""
@@ -148,14 +206,18 @@ def _find_prefixed(text: str) -> str | None:
 
 
 def _find_connection_string(text: str) -> str | None:
+    given = any(not _PLACEHOLDER.fullmatch(match[1]) for match in _passwords(text))
+    return "connection_string" if given else None
+
+
+def _passwords(text: str) -> Iterator[re.Match[str]]:
+    """The passwords of connection strings, as the first group of each match."""
     patterns = []
     if "://" in text:
         patterns += [_URL_PASSWORD, _PARAMETER_PASSWORD]
     if _PAIR_HOST.search(text):
         patterns += [_PAIR_PASSWORD]
-    passwords = (match[1] for pattern in patterns for match in pattern.finditer(text))
-    given = any(not _PLACEHOLDER.fullmatch(password) for password in passwords)
-    return "connection_string" if given else None
+    return (match for pattern in patterns for match in pattern.finditer(text))
 
 
 def _find_labelled(text: str) -> str | None:

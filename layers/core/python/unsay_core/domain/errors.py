@@ -7,7 +7,7 @@ UnsayError
 ├── 403  ForbiddenError
 ├── 404  NotFoundError
 ├── 405  MethodNotAllowedError
-├── 409  WrongStatusError · TombstonedError
+├── 409  WrongStatusError · TombstonedError · SeqConflictError
 ├── 410  ForgottenError · AlreadyForgottenError
 ├── 412  VersionConflictError
 ├── 413  TooLargeError
@@ -124,6 +124,10 @@ class TombstonedError(UnsayError, status=409, code="tombstoned", title="This val
 
     def __init__(self, *, tombstoned_at: str, reason: str) -> None:
         super().__init__(tombstoned_at=tombstoned_at, reason=reason)
+
+
+class SeqConflictError(UnsayError, status=409, code="seq_conflict", title="Another message has this number"):
+    """A message of a run was sent again with other words; nothing of the request was stored."""
 
 
 class ForgottenError(UnsayError, status=410, code="forgotten", title="The memory was forgotten"):

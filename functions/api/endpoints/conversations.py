@@ -1,0 +1,88 @@
+"""Conversations, and the policy by which they are extracted."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+from urllib.parse import unquote
+
+from functions.api.call import validated
+from functions.api.endpoints.reply import Reply, page_reply, start_of_page
+from unsay_core.application.conversations import Said, flush_run, record, retry_run
+from unsay_core.application.policies import root_policy, set_policy
+from unsay_core.application.read_conversations import list_runs, read_run
+from unsay_core.contracts import conversation_answers as answers
+from unsay_core.contracts import conversations as wire
+from unsay_core.contracts import exact_json, requests
+from unsay_core.domain.scope import Action
+
+if TYPE_CHECKING:
+    from functions.api.call import Call
+    from unsay_core.bootstrap.aws import ApiService
+
+
+def record_messages(call: Call, service: ApiService) -> Reply:
+    """`POST /v1/conversations/{run_id}/messages`."""
+    run_id, asked = _run_id(call), call.body(wire.MessagesIn)
+    opened = service.open_scope(call.principal, asked.scope, Action.WRITE)
+    steering = service.policies.of(asked.scope.segments[0])
+    messages = [_said(message) for message in asked.messages]
+    found = record(run_id, messages, steering, opened, service.world, flush=asked.flush)
+    return Reply(202, answers.recorded_answer(found, steering))
+
+
+def flush_conversation(call: Call, service: ApiService) -> Reply:
+    """`POST /v1/conversations/{run_id}/flush`."""
+    run_id, where = _run_id(call), call.query(requests.ScopeQuery)
+    opened = service.open_scope(call.principal, where.scope, Action.WRITE)
+    steering = service.policies.of(where.scope.segments[0])
+    return Reply(202, answers.handed_answer(flush_run(run_id, steering, opened, service.world), steering))
+
+
+def retry_conversation(call: Call, service: ApiService) -> Reply:
+    """`POST /v1/conversations/{run_id}/retry`."""
+    run_id, where = _run_id(call), call.query(requests.ScopeQuery)
+    opened = service.open_scope(call.principal, where.scope, Action.WRITE)
+    steering = service.policies.of(where.scope.segments[0])
+    return Reply(202, answers.handed_answer(retry_run(run_id, opened, service.world), steering))
+
+
+def list_conversations(call: Call, service: ApiService) -> Reply:
+    """`GET /v1/conversations`."""
+    asked = call.query(requests.PageQuery)
+    opened = service.open_scope(call.principal, asked.scope, Action.READ)
+    page = list_runs(opened, after=start_of_page(asked, opened, service), limit=asked.limit)
+    return page_reply(page, answers.run_answer, asked, opened, service)
+
+
+def get_conversation(call: Call, service: ApiService) -> Reply:
+    """`GET /v1/conversations/{run_id}`."""
+    run_id, asked = _run_id(call), call.query(wire.ConversationQuery)
+    opened = service.open_scope(call.principal, asked.scope, Action.READ)
+    start = start_of_page(asked, opened, service)
+    found = read_run(run_id, opened, after=start, limit=asked.limit)
+    page = page_reply(found.messages, answers.message_answer, asked, opened, service)
+    answer = answers.conversation_answer(found)
+    return Reply(200, answer | {"messages": page.body["items"], "next_cursor": page.body["next_cursor"]})
+
+
+def get_policy(call: Call, service: ApiService) -> Reply:
+    """`GET /v1/policy`."""
+    asked = call.query(requests.ScopeQuery)
+    found = root_policy(call.principal, asked.scope, service.policies)
+    return Reply(200, answers.policy_answer(found))
+
+
+def put_policy(call: Call, service: ApiService) -> Reply:
+    """`PUT /v1/policy`."""
+    asked, where = call.body(wire.PolicyIn), call.query(requests.ScopeQuery)
+    found = set_policy(call.principal, where.scope, asked.steering(), service.policies)
+    return Reply(200, answers.policy_answer(found))
+
+
+def _run_id(call: Call) -> str:
+    return validated(wire.RunPath, {"run_id": unquote(call.id)}).run_id
+
+
+def _said(message: wire.MessageIn) -> Said:
+    identity = exact_json.canonical([message.role.value, message.name, message.content])
+    return Said(message.seq, message.role, message.content, identity, message.at, message.name)

@@ -1,0 +1,57 @@
+"""The extract λ: batches of conversations that are due become memories."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+from functions.entrypoint import log_fault, logger
+from unsay_core.adapters.messaging import batch_of_event
+from unsay_core.application.extract import extract
+from unsay_core.bootstrap.aws import ExtractService
+from unsay_core.settings import ExtractSettings
+
+if TYPE_CHECKING:
+    from aws_lambda_powertools.utilities.typing import LambdaContext
+
+service = ExtractService(ExtractSettings.from_environment())
+
+# What one batch may take: a model is waited for a minute at most, and may be asked more than once.
+ENOUGH_MS = 130_000
+LONGEST_PAUSE = 300  # seconds between two tries of one message; the queue allows a thousand tries
+
+
+@logger.inject_lambda_context
+def handler(event: dict[str, Any], context: LambdaContext) -> dict[str, Any]:
+    """Handle some messages; those that are not done come back after a pause."""
+    pauses: dict[str, int] = {}
+    waiting: list[str] = []
+    for record in event["Records"]:
+        pause = _pause(record) if context.get_remaining_time_in_millis() > ENOUGH_MS else 1.0
+        if pause is not None:
+            waiting.append(record["messageId"])
+            pauses[record["receiptHandle"]] = _patience(pause, record["attributes"])
+    service.queue.postpone(pauses)
+    return {"batchItemFailures": [{"itemIdentifier": message_id} for message_id in waiting]}
+
+
+def _pause(record: dict[str, Any]) -> float | None:
+    """Seconds until a message is worth another look; None when it is done with."""
+    try:
+        scope_id, run_id, number = batch_of_event(json.loads(record["body"]))
+    except (KeyError, TypeError, ValueError) as fault:
+        log_fault("a message names no batch", fault)
+        service.dead_letters.set_aside(record["body"], record["messageId"])
+        return None
+    try:
+        by = service.extractor(scope_id, run_id, number, record["body"])
+        return extract(run_id, number, by) if by else None
+    except Exception as fault:  # noqa: BLE001 - one batch's trouble must not hold up another's
+        log_fault("a batch could not be extracted", fault)
+        return 1.0
+
+
+def _patience(pause: float, attributes: dict[str, str]) -> int:
+    """Seconds until the next try: what was asked for, and more each time, for some trouble takes long."""
+    doubled = 1 << min(int(attributes["ApproximateReceiveCount"]) - 1, 8)
+    return max(1, min(LONGEST_PAUSE if pause < LONGEST_PAUSE else int(pause), int(pause * doubled)))

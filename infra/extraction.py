@@ -1,0 +1,108 @@
+"""From messages that are due to memories: the rule, the queue, and the model the extract λ may ask."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from aws_cdk import ArnFormat, Duration, Stack
+from aws_cdk import aws_events as events
+from aws_cdk import aws_events_targets as targets
+from aws_cdk import aws_iam as iam
+from aws_cdk import aws_lambda as lambda_
+from aws_cdk import aws_sqs as sqs
+from constructs import Construct
+
+from infra.checks import acknowledge
+from infra.functions import SIZES
+from infra.projection import FAILED_RETENTION
+
+if TYPE_CHECKING:
+    from infra.functions import PythonFunction
+
+MODEL = "extraction_model"
+GUARDRAIL = "extraction_guardrail"  # `id:version`, or `none`
+BATCH_READY = "conversation.ready"
+EXTRACT_BATCH = 5
+EXTRACT_CONCURRENCY = 5
+VISIBILITY = Duration.seconds(6 * SIZES["extract"].timeout_seconds + 60)
+# Waiting for a model that is away spends a receive, and so does waiting for the batch before.
+EXTRACT_RECEIVES = 1000
+_PROFILE = re.compile(r"(?:global|us|us-gov|eu|apac|jp|au|ca)\.(?P<model>.+)")
+
+
+class Extraction(Construct):
+    """What calls the extract λ, and where failed batches wait for an operator."""
+
+    def __init__(self, scope: Construct, construct_id: str, *, bus: events.IEventBus) -> None:
+        super().__init__(scope, construct_id)
+        self.model_id = str(self.node.get_context(MODEL))
+        self.guardrail = str(self.node.get_context(GUARDRAIL))
+        self.dead = sqs.Queue(self, "DeadLetters", enforce_ssl=True, retention_period=FAILED_RETENTION)
+        self.queue = sqs.Queue(
+            self,
+            "Queue",
+            enforce_ssl=True,
+            visibility_timeout=VISIBILITY,
+            retention_period=FAILED_RETENTION,
+            dead_letter_queue=sqs.DeadLetterQueue(queue=self.dead, max_receive_count=EXTRACT_RECEIVES),
+        )
+        events.Rule(
+            self,
+            "Ready",
+            event_bus=bus,
+            description="Messages of a conversation are due to be extracted.",
+            event_pattern=events.EventPattern(source=["unsay"], detail_type=[BATCH_READY]),
+            targets=[targets.SqsQueue(self.queue)],
+        )
+
+    def run_extract(self, extract: PythonFunction) -> None:
+        """Feed the extract λ, and let it ask the model and set aside what failed."""
+        self.queue.grant_consume_messages(extract.role)
+        lambda_.EventSourceMapping(
+            extract,
+            "ExtractQueue",
+            target=extract.function,
+            event_source_arn=self.queue.queue_arn,
+            batch_size=EXTRACT_BATCH,
+            max_concurrency=EXTRACT_CONCURRENCY,
+            report_batch_item_failures=True,
+        )
+        extract.role.add_to_policy(
+            iam.PolicyStatement(sid="SetAside", actions=["sqs:SendMessage"], resources=[self.dead.queue_arn])
+        )
+        self._let_ask(extract.role)
+
+    def _let_ask(self, role: iam.Role) -> None:
+        """The model, and the inference profile that leads to it in whichever Region has room."""
+        stack = Stack.of(self)
+        profile = _PROFILE.fullmatch(self.model_id)
+        name = profile["model"] if profile else self.model_id
+        resources = [f"arn:{stack.partition}:bedrock:*::foundation-model/{name}"]
+        if profile:
+            resources.append(self._arn("inference-profile", self.model_id))
+        role.add_to_policy(
+            iam.PolicyStatement(sid="AskModel", actions=["bedrock:InvokeModel"], resources=resources)
+        )
+        guardrail, _, version = self.guardrail.partition(":")
+        if version:
+            role.add_to_policy(
+                iam.PolicyStatement(
+                    sid="UseGuardrail",
+                    actions=["bedrock:ApplyGuardrail"],
+                    resources=[self._arn("guardrail", guardrail)],
+                )
+            )
+        acknowledge(
+            role,
+            f"IAM5[Resource::arn:<AWS::Partition>:bedrock:*::foundation-model/{name}]",
+            "One model, in every Region: an inference profile asks it wherever there is room.",
+        )
+
+    def _arn(self, kind: str, name: str) -> str:
+        return Stack.of(self).format_arn(
+            service="bedrock",
+            resource=kind,
+            resource_name=name,
+            arn_format=ArnFormat.SLASH_RESOURCE_NAME,
+        )

@@ -1,0 +1,231 @@
+"""Conversations: messages are kept once, and become due in batches, in one transaction with the marker."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from unsay_core.application.ledger import batch_ref, message_ref, ready_ref, run_ref
+from unsay_core.application.redaction import Graves, strings, without_credentials
+from unsay_core.application.settle import change
+from unsay_core.domain.audit import Event, Happening
+from unsay_core.domain.conversation import (
+    Batch,
+    BatchState,
+    Message,
+    Ready,
+    Run,
+    Span,
+    Unread,
+    cut,
+)
+from unsay_core.domain.errors import NotFoundError, SeqConflictError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from datetime import datetime
+
+    from unsay_core.application.draft import Draft
+    from unsay_core.application.ports import OpenScope, World
+    from unsay_core.domain.conversation import Role
+    from unsay_core.domain.steering import Steering
+
+MOST_COUNTED = 20  # tombstones whose hits are counted in one transaction
+RETRIED_AT_ONCE = 40
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """A message as it was sent; `identity` are the bytes by which it is told from another one."""
+
+    seq: int
+    role: Role
+    blocks: Any
+    identity: bytes
+    said_at: datetime | None = None
+    name: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Recorded:
+    """What became of a request: how many messages are new, how many were there, and where the run stands."""
+
+    run: Run
+    accepted: int
+    duplicates: int
+
+
+def record(
+    run_id: str, messages: Sequence[Said], steering: Steering, opened: OpenScope, world: World, *, flush: bool
+) -> Recorded:
+    """Keep messages, all of them or none; what they make due is handed to the extractor.
+
+    Raises `SeqConflictError` if a number has another message, `TooLargeError`, `BusyError`.
+    """
+
+    def decide(draft: Draft) -> Recorded:
+        run = draft.get(run_ref(run_id)) or Run(run_id, started_at=draft.at, last_at=draft.at)
+        digests = {message.seq: opened.keys.message_digest(message.identity) for message in messages}
+        new = _new(run_id, messages, digests, draft)
+        if new:
+            _store(
+                [_message(run_id, said, digests[said.seq], draft.at, opened) for said in new], draft, opened
+            )
+            run = _grown(run, new, draft.at, steering)
+        if new or flush:
+            run = _hand_over(run, steering, draft, opened, everything=flush)
+        return Recorded(run, len(new), len(messages) - len(new))
+
+    refs = [run_ref(run_id), *(message_ref(run_id, message.seq) for message in messages)]
+    return change(decide, opened, world, lambda: refs)
+
+
+def flush_run(run_id: str, steering: Steering, opened: OpenScope, world: World) -> Run:
+    """Hand everything that waits to the extractor; raises `NotFoundError` for an unknown run."""
+
+    def decide(draft: Draft) -> Run:
+        return _hand_over(_known(run_id, draft), steering, draft, opened, everything=True)
+
+    return change(decide, opened, world, lambda: [run_ref(run_id)])
+
+
+def retry_run(run_id: str, opened: OpenScope, world: World) -> Run:
+    """Let failed batches be tried again, from their first attempt, behind those that wait."""
+
+    def decide(draft: Draft) -> Run:
+        run = _known(run_id, draft)
+        again = run.failed[:RETRIED_AT_ONCE]
+        if not again:
+            return run
+        draft.load(*(batch_ref(run_id, span.number) for span in again))
+        for batch in filter(None, (draft.get(batch_ref(run_id, span.number)) for span in again)):
+            draft.put(_again(batch))
+        ready = not run.open
+        run = replace(
+            run, open=(*run.open, *again), failed=run.failed[len(again) :], revision=run.revision + 1
+        )
+        draft.put(run)
+        if ready:
+            call_next(run, draft, opened)
+        draft.record(run_happening(Event.RETRIED, run.run_id, opened))
+        return run
+
+    return change(decide, opened, world, lambda: [run_ref(run_id)])
+
+
+def call_next(run: Run, draft: Draft, opened: OpenScope) -> None:
+    """Leave the marker of the batch whose turn it is, from which the extractor is called."""
+    for span in run.open[:1]:
+        ref = ready_ref(run.run_id, span.number)
+        known = draft.get(ref)
+        revision = known.revision + 1 if known else 1
+        draft.put(Ready(run.run_id, span.number, opened.scope.canonical, revision))
+
+
+def run_happening(event: Event, run_id: str, opened: OpenScope, **more: Any) -> Happening:
+    """An event of a conversation, which the audit knows by a digest of its name."""
+    return Happening(event, commitment=opened.keys.run_digest(run_id), **more)
+
+
+def _known(run_id: str, draft: Draft) -> Run:
+    run = draft.get(run_ref(run_id))
+    if run is None:
+        raise NotFoundError("no such conversation in this scope")
+    return run
+
+
+def _again(batch: Batch) -> Batch:
+    return replace(
+        batch,
+        state=BatchState.QUEUED,
+        attempts=0,
+        abandoned=0,
+        error=None,
+        dropped=(),
+        lease_until=None,
+        revision=batch.revision + 1,
+    )
+
+
+def _new(run_id: str, messages: Sequence[Said], digests: dict[int, str], draft: Draft) -> list[Said]:
+    """The messages that are not there yet; one that is sent twice in a request is taken once."""
+    new: dict[int, Said] = {}
+    for message in messages:
+        known = draft.get(message_ref(run_id, message.seq))
+        twice = new.get(message.seq)
+        if known and known.digest != digests[message.seq]:
+            raise SeqConflictError("a message of this run was sent before with other words", seq=message.seq)
+        if twice and twice.identity != message.identity:
+            raise SeqConflictError("two messages of this request have one number", seq=message.seq)
+        if not known:
+            new.setdefault(message.seq, message)
+    return list(new.values())
+
+
+def _message(run_id: str, said: Said, digest: str, at: datetime, opened: OpenScope) -> Message:
+    blocks, redacted = without_credentials(said.blocks)
+    return Message(
+        run_id=run_id,
+        seq=said.seq,
+        role=said.role,
+        blocks=blocks,
+        actor=opened.principal.id,
+        stored_at=at,
+        digest=digest,
+        said_at=said.said_at,
+        name=said.name,
+        redacted=redacted,
+    )
+
+
+def _store(messages: Sequence[Message], draft: Draft, opened: OpenScope) -> None:
+    """Keep messages without what may not be kept, in the name of one audit entry."""
+    graves = Graves((text for m in messages for text in strings(m.blocks)), draft, opened)
+    redacted = False
+    for message in messages:
+        blocks, reasons = graves.cleared(message.blocks, message.said_at)
+        stored = replace(message, blocks=blocks, redacted=(*message.redacted, *reasons))
+        redacted = redacted or bool(stored.redacted)
+        draft.put(stored)
+    for grave in list(graves.hit.values())[:MOST_COUNTED]:
+        draft.put(replace(grave, hits=grave.hits + 1, seq=draft.seq))
+    reason = "redacted" if redacted else None
+    draft.record(run_happening(Event.RECORDED, messages[0].run_id, opened, reason=reason))
+
+
+def _grown(run: Run, new: Sequence[Said], at: datetime, steering: Steering) -> Run:
+    waiting = [_unread(message) for message in new] if steering.extracts else []
+    return replace(
+        run,
+        last_at=at,
+        low_water=min(run.low_water if run.messages else new[0].seq, *(message.seq for message in new)),
+        high_water=max(run.high_water, *(message.seq for message in new)),
+        messages=run.messages + len(new),
+        waiting=(*run.waiting, *waiting),
+        revision=run.revision + 1,
+    )
+
+
+def _unread(message: Said) -> Unread:
+    size = sum(map(len, strings(message.blocks)))
+    return Unread(message.seq, size, message.role.is_user)
+
+
+def _hand_over(run: Run, steering: Steering, draft: Draft, opened: OpenScope, *, everything: bool) -> Run:
+    """Cut what is due off what waits; the first batch in line gets its marker."""
+    found = cut(run.waiting, steering.cadence, everything=everything)
+    numbers = range(run.batches + 1, run.batches + 1 + len(found.due))
+    for number, seqs in zip(numbers, found.due, strict=True):
+        draft.put(Batch(run.run_id, number, seqs))
+    idle = not run.open
+    spans = (Span(number, seqs[0]) for number, seqs in zip(numbers, found.due, strict=True))
+    handed = replace(
+        run, waiting=found.waiting, batches=run.batches + len(found.due), open=(*run.open, *spans)
+    )
+    if handed == draft.get(run_ref(run.run_id)):
+        return run
+    handed = replace(handed, revision=max(run.revision, 1) + 1)
+    draft.put(handed)
+    if idle:
+        call_next(handed, draft, opened)
+    return handed

@@ -1,0 +1,102 @@
+"""Conversations and policies as callers get them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from unsay_core.contracts.conversations import CHARACTERS_PER_TOKEN
+from unsay_core.domain.conversation import BatchState
+from unsay_core.domain.timeline import rfc3339
+
+if TYPE_CHECKING:
+    from unsay_core.application.conversations import Recorded
+    from unsay_core.application.read_conversations import Conversation
+    from unsay_core.domain.conversation import Batch, Message, Run
+    from unsay_core.domain.steering import Steering
+
+
+def recorded_answer(found: Recorded, steering: Steering) -> dict[str, Any]:
+    """What became of the messages of a request."""
+    return {
+        "accepted": found.accepted,
+        "duplicates": found.duplicates,
+        "high_water": found.run.high_water,
+        "extraction": _extraction(found.run, steering),
+    }
+
+
+def handed_answer(run: Run, steering: Steering) -> dict[str, Any]:
+    """Where a conversation stands once it was handed over."""
+    return {"run_id": run.run_id, "high_water": run.high_water, "extraction": _extraction(run, steering)}
+
+
+def run_answer(run: Run) -> dict[str, Any]:
+    """A conversation, without its messages."""
+    return {
+        "run_id": run.run_id,
+        "started_at": rfc3339(run.started_at),
+        "last_at": rfc3339(run.last_at),
+        "message_count": run.messages,
+        "high_water": run.high_water,
+        "extracted_through": run.extracted_through,
+        "waiting": len(run.waiting),
+        "failed": len(run.failed),
+    }
+
+
+def conversation_answer(found: Conversation) -> dict[str, Any]:
+    """A conversation with a page of its messages; the caller adds the cursor."""
+    first = found.run.open[0].number if found.run.open else None
+    return {
+        **run_answer(found.run),
+        "messages": [message_answer(message) for message in found.messages.entries],
+        "batches": [_batch(batch, first) for batch in found.batches],
+    }
+
+
+def message_answer(message: Message) -> dict[str, Any]:
+    """A message as it is kept."""
+    return {
+        "seq": message.seq,
+        "role": message.role.value,
+        "content": message.blocks,
+        "at": rfc3339(message.said_at) if message.said_at else None,
+        "stored_at": rfc3339(message.stored_at),
+        "name": message.name,
+        "redacted": [reason.value for reason in message.redacted],
+    }
+
+
+def policy_answer(steering: Steering) -> dict[str, Any]:
+    """The policy of a root."""
+    cadence = steering.cadence
+    return {
+        "extraction": steering.mode.value,
+        "cadence": {"user_turns": cadence.turns, "tokens": cadence.size // CHARACTERS_PER_TOKEN},
+        "instructions": {"keep": steering.keep, "never_keep": steering.never_keep},
+        "budget": {"daily_tokens": steering.daily_tokens},
+    }
+
+
+def _extraction(run: Run, steering: Steering) -> dict[str, Any]:
+    state = "queued" if run.open else "waiting" if run.waiting else "idle"
+    return {
+        "state": state if steering.extracts else "off",
+        "waiting": len(run.waiting),
+        "batches": [str(span.number) for span in run.open],
+    }
+
+
+def _batch(batch: Batch, first: int | None) -> dict[str, Any]:
+    waits = batch.state is BatchState.QUEUED and batch.number != first
+    return {
+        "id": str(batch.number),
+        "from_seq": min(batch.seqs),
+        "to_seq": max(batch.seqs),
+        "state": (BatchState.WAITING if waits else batch.state).value,
+        "attempts": batch.attempts,
+        "created": list(batch.created),
+        "merged": list(batch.merged),
+        "dropped": [{"reason": each.reason, "count": each.count} for each in batch.dropped],
+        "error": batch.error,
+    }

@@ -1,0 +1,32 @@
+"""Steering: what a root's admins say about extraction. One policy for everything below the root."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+from unsay_core.domain.conversation import Cadence
+
+
+class Mode(StrEnum):
+    """Whether facts of conversations are believed at once, wait for a person, or are not looked for."""
+
+    AUTO = "auto"
+    REVIEW = "review"
+    OFF = "off"
+
+
+@dataclass(frozen=True, slots=True)
+class Steering:
+    """The extraction policy of a root; `daily_tokens` bounds what the model is asked in a day (UTC)."""
+
+    mode: Mode = Mode.AUTO
+    cadence: Cadence = field(default_factory=Cadence)
+    keep: str | None = None
+    never_keep: str | None = None
+    daily_tokens: int | None = None
+
+    @property
+    def extracts(self) -> bool:
+        """True unless extraction is off."""
+        return self.mode is not Mode.OFF

@@ -1,0 +1,49 @@
+"""From messages that are due to memories: what wakes the extract function, and what it may ask."""
+
+from __future__ import annotations
+
+import json
+
+from app import synthesize
+from tests.infra.conftest import Template, listed
+
+
+def test_an_event_of_the_service_alone_wakes_it_through_a_queue(dev):
+    rule = dev.one("AWS::Events::Rule", "ExtractionReady")
+    assert rule["EventPattern"] == {"source": ["unsay"], "detail-type": ["conversation.ready"]}
+    bus = dev.logical_id("ProjectionBus", "AWS::Events::EventBus")
+    assert rule["EventBusName"] == {"Ref": bus}
+    queue = dev.logical_id("ExtractionQueue", "AWS::SQS::Queue")
+    assert [target["Arn"] for target in rule["Targets"]] == [{"Fn::GetAtt": [queue, "Arn"]}]
+    mapping = dev.one("AWS::Lambda::EventSourceMapping", "FunctionsExtract")
+    assert mapping["EventSourceArn"] == {"Fn::GetAtt": [queue, "Arn"]}
+    assert mapping["FunctionResponseTypes"] == ["ReportBatchItemFailures"]
+    assert mapping["ScalingConfig"] == {"MaximumConcurrency": 5}
+
+
+def test_a_message_stays_hidden_for_more_than_six_times_what_the_function_may_take(dev):
+    queue = dev.one("AWS::SQS::Queue", "ExtractionQueue")
+    assert queue["VisibilityTimeout"] > 6 * dev.one("AWS::Lambda::Function", "FunctionsExtract")["Timeout"]
+    dead = dev.logical_id("ExtractionDeadLetters", "AWS::SQS::Queue")
+    assert queue["RedrivePolicy"] == {
+        "deadLetterTargetArn": {"Fn::GetAtt": [dead, "Arn"]},
+        "maxReceiveCount": 1000,
+    }
+
+
+def test_it_asks_one_model_and_the_profile_that_leads_to_it(dev):
+    (asking,) = (each for each in dev.statements("FunctionsExtractRole") if each.get("Sid") == "AskModel")
+    profile, model = (json.dumps(resource) for resource in listed(asking["Resource"]))
+    assert ":bedrock:*::foundation-model/amazon.nova-2-lite-v1:0" in model
+    assert ":inference-profile/global.amazon.nova-2-lite-v1:0" in profile
+
+
+def test_another_model_and_a_guardrail_are_a_matter_of_context(tmp_path):
+    synthesize(str(tmp_path), extraction_model="mistral.small", extraction_guardrail="gr123:4", stage="dev")
+    template = Template(tmp_path, "dev")
+    statements = {each.get("Sid"): each for each in template.statements("FunctionsExtractRole")}
+    (model,) = listed(statements["AskModel"]["Resource"])
+    assert "foundation-model/mistral.small" in json.dumps(model)
+    assert ":guardrail/gr123" in json.dumps(statements["UseGuardrail"]["Resource"])
+    environment = template.one("AWS::Lambda::Function", "FunctionsExtract")["Environment"]["Variables"]
+    assert (environment["UNSAY_MODEL_ID"], environment["UNSAY_GUARDRAIL"]) == ("mistral.small", "gr123:4")

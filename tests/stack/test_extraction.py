@@ -1,0 +1,137 @@
+"""Conversations become memories on the deployed stack, under the roles it has there."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import httpx
+import pytest
+
+from tests.support.stack import Stack, eventually
+
+pytestmark = pytest.mark.stack
+
+LISBON = "I live in Lisbon."
+
+
+@pytest.fixture
+def client(stack: Stack) -> Iterator[httpx.Client]:
+    with stack.client() as found:
+        yield found
+
+
+class Run:
+    """A conversation of its own scope."""
+
+    def __init__(self, client: httpx.Client, name: str) -> None:
+        self._client, self.scope = client, f"extraction/{name}"
+
+    def say(self, *texts: str, flush: bool = True, **fields: Any) -> Any:
+        messages = [{"seq": n, "role": "user", "content": text, **fields} for n, text in enumerate(texts, 1)]
+        body = {"scope": self.scope, "messages": messages, "flush": flush}
+        answer = self._client.post("/v1/conversations/run-1/messages", json=body)
+        assert answer.status_code == 202, answer.text
+        return answer.json()
+
+    def read(self) -> Any:
+        return self._client.get("/v1/conversations/run-1", params={"scope": self.scope}).json()
+
+    def post(self, verb: str) -> Any:
+        return self._client.post(f"/v1/conversations/run-1/{verb}", params={"scope": self.scope})
+
+    def over(self, state: str = "done") -> Any:
+        """The batches, once all of them are over; they have to be in that state."""
+        found = eventually(
+            lambda: [] if self._unfinished() else self.read()["batches"],
+            within=120,
+        )
+        assert {batch["state"] for batch in found} == {state}, found
+        return found
+
+    def _unfinished(self) -> bool:
+        batches = self.read()["batches"]
+        return not batches or any(batch["state"] not in ("done", "failed") for batch in batches)
+
+    def memories(self) -> list[Any]:
+        found = self._client.get("/v1/memories", params={"scope": self.scope, "limit": 100})
+        return list(found.json()["items"])
+
+    def forget(self, memory: Any) -> Any:
+        return self._client.delete(
+            f"/v1/memories/{memory['id']}", params={"scope": self.scope, "reason": "test"}
+        )
+
+    def verify(self) -> bool:
+        return bool(self._client.get("/v1/audit/verify", params={"scope": self.scope}).json()["ok"])
+
+
+def test_a_conversation_becomes_memories_and_is_forgotten_with_its_evidence(client: httpx.Client) -> None:
+    run = Run(client, "whole")
+    run.say(f"Hi. {LISBON} And you?", "We have a dog.", *(f"I own {n} cups." for n in range(7)))
+    batches = run.over()
+    assert len(batches) == 2
+    found = {memory["content"]: memory for memory in run.memories()}
+    assert found.keys() == {LISBON, "We have a dog.", *(f"I own {n} cups." for n in range(7))}
+    assert found[LISBON]["source"]["model"] == "local-rule-extractor/1 prompt 1"
+    assert sorted(i for batch in batches for i in batch["created"]) == sorted(
+        memory["id"] for memory in found.values()
+    )
+    erased = run.forget(found[LISBON])
+    assert erased.status_code == 202, erased.text
+    assert run.read()["messages"][0]["content"] == "Hi. [redacted] And you?"
+    assert run.verify()
+    eventually(
+        lambda: (
+            client.get(f"/v1/erasures/{erased.json()['id']}", params={"scope": run.scope}).json()["state"]
+            == "complete"
+        ),
+        within=60,
+    )
+
+
+def test_what_is_doubtful_waits_and_is_approved_under_the_real_roles(client: httpx.Client) -> None:
+    run = Run(client, "doubtful")
+    run.say("Please call me Al, I like that.")
+    run.over()
+    assert run.memories() == []
+    (item,) = client.get("/v1/reviews", params={"scope": run.scope}).json()["items"]
+    assert item["review"]["reasons"] == ["addresses_agent"]
+    approved = client.post(
+        f"/v1/reviews/{item['id']}",
+        params={"scope": run.scope},
+        json={"decision": "approve"},
+        headers={"If-Match": '"1"'},
+    )
+    assert (approved.status_code, approved.json()["trust"]) == (200, "verified")
+
+
+def test_a_batch_that_fails_is_set_aside_and_tried_again_when_asked(
+    client: httpx.Client, stack: Stack, faults: Callable[..., None]
+) -> None:
+    run, unusable = Run(client, "failing"), {"when": "failing-canary", "text": "no", "stop": "end_turn"}
+    faults(converse_replies=[unusable] * 3)
+    run.say("I keep a failing-canary.")
+    (batch,) = run.over("failed")
+    assert (batch["attempts"], batch["error"]) == (3, "no_facts_in_reply")
+    letters = stack.aws("sqs").receive_message(
+        QueueUrl=stack.outputs["ExtractDeadLettersUrl"], WaitTimeSeconds=5, VisibilityTimeout=0
+    )["Messages"]
+    assert "failing-canary" not in str(letters)
+    assert '"conversation.ready"' in letters[0]["Body"].replace(" ", "")
+    assert run.post("retry").status_code == 202
+    run.over()
+    assert [memory["content"] for memory in run.memories()] == ["I keep a failing-canary."]
+
+
+def test_a_model_that_is_away_costs_nothing_but_time(
+    client: httpx.Client, faults: Callable[..., None]
+) -> None:
+    run = Run(client, "away")
+    faults(throttle={"bedrock-runtime.Converse": 1.0})
+    run.say(LISBON)
+    eventually(lambda: run.read()["batches"][0]["error"] == "model_throttled", within=60)
+    assert run.read()["batches"][0]["attempts"] == 0
+    faults(throttle={})
+    run.over()
+    assert [memory["content"] for memory in run.memories()] == [LISBON]
