@@ -244,11 +244,17 @@ class ExtractService(_Keyed):
         sqs = self.session.client("sqs", config=QUICK)
         self.queue = SqsPostponer(sqs, settings.extract_queue_url)
         self.dead_letters = SqsDeadLetters(sqs, settings.extract_dead_letters_url)
-        self._generations = parse_generations(settings.index_generations)
-        pointer = DynamoReadPointer(self._metering, settings.access_table)
-        self._reading = Reading([each.number for each in self._generations], pointer, self.world.clock)
         self._policies = DynamoPolicies(self._metering, settings.access_table)
         self._counters = DynamoCounters(self._metering, settings.access_table)
+
+    @cached_property
+    def _generations(self) -> Sequence[Generation]:
+        return parse_generations(self.settings.index_generations)
+
+    @cached_property
+    def _reading(self) -> Reading:
+        pointer = DynamoReadPointer(self._metering, self.settings.access_table)
+        return Reading([each.number for each in self._generations], pointer, self.world.clock)
 
     @cached_property
     def model(self) -> ConverseModel:
