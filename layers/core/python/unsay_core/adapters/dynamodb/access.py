@@ -9,7 +9,6 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any, cast
 
 from unsay_core.adapters.aws_errors import translated
-from unsay_core.adapters.dynamodb.items import from_attributes, to_attributes
 from unsay_core.application.access import DELEGATION, ApiKey
 from unsay_core.application.bindings import Binding, Template
 from unsay_core.application.ports import ConflictError
@@ -195,39 +194,46 @@ def _address(key_id: str) -> dict[str, Any]:
 
 
 def _attributes(key: ApiKey) -> dict[str, Any]:
-    record: dict[str, Any] = {
+    """What never changes as one text; what does, when the key is used or revoked, beside it."""
+    said = {
         "id": key.id,
         "name": key.name,
         "digest": key.digest,
-        "principal": exact_json.dumps(key.principal.to_json()),
+        "principal": key.principal.to_json(),
         "created_at": rfc3339(key.created_at),
         "created_by": key.created_by,
+        "expires_at": rfc3339(key.expires_at) if key.expires_at else None,
+        "root": key.root,
+        "bindings": list(key.bindings),
         "schema": key.schema,
     }
-    if key.expires_at:
-        record["expires_at"] = rfc3339(key.expires_at)
+    item = {"key": {"S": exact_json.dumps(said)}}
     if key.is_delegation and key.expires_at:
-        record |= {"root": key.root, "bindings": list(key.bindings), "ttl": int(key.expires_at.timestamp())}
-    return to_attributes(record)
+        item["ttl"] = {"N": str(int(key.expires_at.timestamp()))}
+    return item
 
 
 def _key(item: dict[str, Any]) -> ApiKey:
-    record = from_attributes(item)
+    said = json.loads(item["key"]["S"])
     return ApiKey(
-        id=record["id"],
-        name=record["name"],
-        digest=record["digest"],
-        principal=Principal.from_json(json.loads(record["principal"])),
-        created_at=datetime.fromisoformat(record["created_at"]),
-        created_by=record["created_by"],
-        expires_at=_instant(record.get("expires_at")),
-        revoked_at=_instant(record.get("revoked_at")),
-        revoked_by=record.get("revoked_by", ""),
-        last_used=record.get("last_used", ""),
-        root=record.get("root", ""),
-        bindings=tuple(record.get("bindings", ())),
-        schema=record["schema"],
+        id=said["id"],
+        name=said["name"],
+        digest=said["digest"],
+        principal=Principal.from_json(said["principal"]),
+        created_at=datetime.fromisoformat(said["created_at"]),
+        created_by=said["created_by"],
+        expires_at=_instant(said["expires_at"]),
+        revoked_at=_instant(_text(item, "revoked_at")),
+        revoked_by=_text(item, "revoked_by"),
+        last_used=_text(item, "last_used"),
+        root=said["root"],
+        bindings=tuple(said["bindings"]),
+        schema=said["schema"],
     )
+
+
+def _text(item: dict[str, Any], name: str) -> str:
+    return str(item.get(name, {"S": ""})["S"])
 
 
 def _instant(text: str | None) -> datetime | None:
