@@ -7,6 +7,7 @@ The real `ApiService` runs over it, with its sessions, clients and adapters. Wha
 from __future__ import annotations
 
 import itertools
+import json
 import threading
 from collections import defaultdict
 from dataclasses import dataclass, field
@@ -19,7 +20,10 @@ from tests.support.clock import FakeClock, fake_world
 from tests.support.fakes import PEPPER, MemoryKeys, MemoryRegistry
 from unsay_core.bootstrap.aws import ApiService
 from unsay_core.domain.lexicon import words
+from unsay_core.generations import KnowledgeBaseGeneration, as_plain
 from unsay_core.settings import ApiSettings, variables
+
+GENERATIONS = (KnowledgeBaseGeneration(1, "KB12345678", "DS12345678"),)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -85,7 +89,8 @@ class Cloud:
 
     def service(self) -> ApiService:
         """The api λ's own service over this cloud; keys and names of scopes lie in no scope."""
-        settings = ApiSettings(**{name: name for name in variables(ApiSettings)})
+        lists = {"index_generations": json.dumps(as_plain(GENERATIONS)), "oidc": "[]"}
+        settings = ApiSettings(**{name: lists.get(name, name) for name in variables(ApiSettings)})
         service = ApiService(settings, session=self, world=fake_world(self.clock))
         service.__dict__ |= {"keys": MemoryKeys(), "registry": MemoryRegistry()}
         return service

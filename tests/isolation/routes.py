@@ -16,10 +16,12 @@ from pydantic import TypeAdapter
 from unsay_core.contracts import exact_json
 from unsay_core.contracts.base import ScopeField
 from unsay_core.contracts.openapi import document
+from unsay_core.contracts.requests import PatternField
 
 METHODS = ("get", "post", "put", "patch", "delete")
 A_SCOPE = TypeAdapter(ScopeField).json_schema()["anyOf"]
-SCOPE, SCOPES, PATTERN = "scope", "scopes", "pattern"
+A_PATTERN = TypeAdapter(PatternField).json_schema()
+SCOPE, SCOPES, PATTERN, BARE_PATTERN = "scope", "scopes", "pattern", "bare pattern"
 
 
 class CannotBuildError(Exception):
@@ -133,6 +135,8 @@ class Route:
         options = [self._resolved(option) for option in schema.get("anyOf", [schema])]
         if options[: len(A_SCOPE)] == A_SCOPE:
             return SCOPE
+        if options[0] == A_PATTERN:
+            return BARE_PATTERN
         items = next((self._resolved(o["items"]) for o in options if o.get("type") == "array"), {})
         if "anyOf" in items and self._kind(items) == SCOPE:
             return SCOPES
