@@ -9,7 +9,7 @@ VENV := .venv/bin
 READY := .venv/.ready
 NODE_READY := node_modules/.ready
 
-.PHONY: help setup synth up down status demo check test format openapi deploy clean
+.PHONY: help setup synth up down status demo check test breaks format openapi deploy clean
 
 help: ## Show this list
 	@awk 'BEGIN {FS = ":.*## "} /^[a-z-]+:.*## / {printf "  make %-9s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -56,6 +56,9 @@ test: $(READY) $(NODE_READY) synth check ## The whole gate, offline: everything 
 	@$(VENV)/pytest -m "not stack and not deploy" tests/infra tests/local
 	@$(VENV)/pytest -m stack
 	@$(VENV)/pytest -m deploy
+
+breaks: $(READY) ## Break the code in every way the tests promise to see (ONLY='words of a promise'); takes long
+	@$(VENV)/python tools/breaks.py --only "$(ONLY)"
 
 format: $(READY) ## Put the code into shape
 	@$(VENV)/ruff check --quiet --fix . ; $(VENV)/ruff format --quiet .
