@@ -113,20 +113,22 @@ def test_of_twenty_identical_requests_at_once_one_makes_the_memory(api: Caller) 
     assert api.verify("twenty")["length"] == 1
 
 
+@pytest.mark.parametrize("bad", ["", "no JSON", "[]", "{}", '{"at": "no time at all"}', '{"hash": NaN}'])
 def test_a_stored_entry_that_can_no_longer_be_read_is_the_first_bad_one(
-    api: Caller, service: ApiService
+    api: Caller, service: ApiService, bad: str
 ) -> None:
+    scope = f"bent/{len(bad)}"
     for number in range(3):
-        api.remember(f"Fact {number}.", "bent")
+        api.remember(f"Fact {number}.", scope)
     table = service.session.client("dynamodb")
-    scope_id = service.keyring.scope_id("bent")
+    scope_id = service.keyring.scope_id(scope)
     key = {"pk": {"S": f"{scope_id}#A"}, "sk": {"S": f"{2:012d}"}}
     table.update_item(
         TableName="record",
         Key=key,
-        UpdateExpression="SET #at = :bad",
-        ExpressionAttributeNames={"#at": "at"},
-        ExpressionAttributeValues={":bad": {"S": "no time at all"}},
+        UpdateExpression="SET #text = :bad",
+        ExpressionAttributeNames={"#text": "record"},
+        ExpressionAttributeValues={":bad": {"S": bad}},
     )
-    found = api.verify("bent")
+    found = api.verify(scope)
     assert (found.status, found["ok"], found["first_bad"]) == (200, False, 2)

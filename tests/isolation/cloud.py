@@ -18,8 +18,10 @@ from botocore.exceptions import ClientError
 
 from tests.support.clock import FakeClock, fake_world
 from tests.support.fakes import PEPPER, MemoryKeys, MemoryRegistry
+from unsay_core.adapters.dynamodb.items import entry_of_item
 from unsay_core.bootstrap.aws import ApiService
 from unsay_core.domain.lexicon import words
+from unsay_core.domain.memory import Memory, Status
 from unsay_core.generations import KnowledgeBaseGeneration, as_plain
 from unsay_core.settings import ApiSettings, variables
 
@@ -131,14 +133,15 @@ class Cloud:
 
 
 def _document(scope_id: str, item: Item) -> Document:
-    fact = item["fact"]["M"]
+    memory = entry_of_item(item)
+    assert isinstance(memory, Memory)
     metadata = {
         "scope": scope_id,
-        "live": int(item["status"]["S"] == "active"),
-        "kind": fact["kind"]["S"],
-        "version": int(item["version"]["N"]),
+        "live": int(memory.status is Status.ACTIVE),
+        "kind": memory.fact.kind.value,
+        "version": memory.version,
     }
-    return Document(frozenset(words(fact["content"]["S"])), metadata)
+    return Document(frozenset(words(memory.fact.content)), metadata)
 
 
 class Sts:

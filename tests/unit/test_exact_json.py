@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from unsay_core.contracts.exact_json import canonical, dumps, loads
+from unsay_core.contracts.exact_json import canonical, dumps, loads, loads_stored
 from unsay_core.domain.errors import InvalidRequestError
 
 DEPTH = 40
@@ -48,6 +48,18 @@ def test_what_is_written_reads_back_equal_and_of_the_same_kinds(value: object) -
     read = loads(dumps(value), max_depth=DEPTH)
     assert kinds(read) == kinds(value)
     assert dumps(read) == dumps(value)
+
+
+@given(VALUES)
+def test_what_was_stored_reads_back_as_from_a_stranger(value: object) -> None:
+    text = dumps(value)
+    assert kinds(loads_stored(text)) == kinds(loads(text, max_depth=DEPTH))
+
+
+@pytest.mark.parametrize("text", ["", "{", "NaN", "[Infinity]", "1 2"])
+def test_what_cannot_have_been_stored_is_a_value_error(text: str) -> None:
+    with pytest.raises(ValueError, match=r".+"):
+        loads_stored(text)
 
 
 @given(VALUES)

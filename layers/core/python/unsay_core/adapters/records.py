@@ -21,7 +21,6 @@ from unsay_core.contracts import exact_json
 from unsay_core.domain.audit import AuditEntry
 from unsay_core.domain.conversation import Batch, Message, Plan, Ready, Run
 from unsay_core.domain.erasure import Erasure
-from unsay_core.domain.errors import InvalidRequestError
 from unsay_core.domain.memory import Memory
 from unsay_core.domain.timeline import rfc3339
 from unsay_core.domain.tombstone import Tombstone
@@ -33,7 +32,6 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-MAX_DEPTH = 64  # of a caller's JSON; the wire allows less
 JSON_FIELDS = frozenset({"data", "metadata", "selector", "blocks"})
 
 _TYPES: dict[Area, type[Entry]] = {
@@ -70,7 +68,7 @@ def entry_of_record(ref: Ref[Any], record: Mapping[str, Any]) -> Entry:
     """The entry that lies at a place; raises `UnreadableError`, which does not quote its text."""
     try:
         return from_record(_type_at(ref), record)
-    except (ValidationError, InvalidRequestError):
+    except (ValidationError, ValueError, RecursionError):
         raise UnreadableError(ref) from None
 
 
@@ -100,17 +98,16 @@ def _plain(name: str, value: Any) -> Any:
 
 
 def _parsed(record: Mapping[str, Any]) -> dict[str, Any]:
-    return {name: _parsed_member(name, value) for name, value in record.items()}
-
-
-def _parsed_member(name: str, value: Any) -> Any:
-    if name in JSON_FIELDS:
-        return exact_json.loads(value, max_depth=MAX_DEPTH)
-    if isinstance(value, dict):
-        return _parsed(value)
-    if isinstance(value, list):
-        return [_parsed_member("", member) for member in value]
-    return value
+    """The record with the caller's JSON read; copied where that stands within."""
+    parsed = dict(record)
+    for name, value in record.items():
+        if name in JSON_FIELDS:
+            parsed[name] = exact_json.loads_stored(value)
+        elif isinstance(value, dict):
+            parsed[name] = _parsed(value)
+        elif isinstance(value, list):
+            parsed[name] = [_parsed(member) if isinstance(member, dict) else member for member in value]
+    return parsed
 
 
 @cache

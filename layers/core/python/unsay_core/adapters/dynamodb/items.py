@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from unsay_core.adapters.records import entry_of_record, to_record
 from unsay_core.application.ledger import Area, Ref, ref_of
+from unsay_core.application.ports import UnreadableError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from unsay_core.application.ledger import Entry
 
+TEXT = "record"
 IN_RECORD = frozenset({Area.TOMBSTONE, Area.AUDIT})  # append-only, in a table of their own
 
 
@@ -37,8 +40,16 @@ class Place:
         return {"pk": {"S": self.partition(ref.area)}, "sk": {"S": ref.id}}
 
     def item(self, entry: Entry) -> dict[str, Any]:
-        """An entry with its key."""
-        return {**self.key(ref_of(entry)), **to_attributes(to_record(entry))}
+        """An entry with its key: what conditions compare stands apart, and the rest is one text.
+
+        Reading maps of attribute values takes the client six times as long as reading the same as JSON.
+        """
+        apart: dict[str, Any] = {}
+        rest: dict[str, Any] = {}
+        for name, value in to_record(entry).items():
+            (apart if _stands_apart(value) else rest)[name] = value
+        text = json.dumps(rest, ensure_ascii=False, separators=(",", ":"))
+        return {**self.key(ref_of(entry)), **to_attributes(apart), TEXT: {"S": text}}
 
 
 def ref_of_item(item: Mapping[str, Any]) -> Ref[Entry]:
@@ -48,7 +59,17 @@ def ref_of_item(item: Mapping[str, Any]) -> Ref[Entry]:
 
 def entry_of_item(item: Mapping[str, Any]) -> Entry:
     """The entry an item holds; raises `UnreadableError`."""
-    return entry_of_record(ref_of_item(item), from_attributes(item))
+    ref, record = ref_of_item(item), from_attributes(item)
+    try:
+        record |= json.loads(record.pop(TEXT))
+    except (KeyError, TypeError, ValueError):
+        raise UnreadableError(ref) from None
+    return entry_of_record(ref, record)
+
+
+def _stands_apart(value: Any) -> bool:
+    """True for whole numbers, and for bytes, which JSON has not."""
+    return isinstance(value, int | bytes) and not isinstance(value, bool)
 
 
 def to_attributes(record: Mapping[str, Any]) -> dict[str, Any]:
