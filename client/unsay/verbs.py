@@ -391,11 +391,12 @@ def lift_tombstone(
     scope: Scope,
     reason: str,
     note: str | None = None,
+    idempotency_key: str | None = None,
 ) -> Ask[TombstoneOut]:
     """Let a value be learned again. For a human's credential only."""
     found = tombstone.id if isinstance(tombstone, TombstoneOut) else tombstone
-    body = {"reason": reason, "note": note}
-    return Ask(TombstoneOut, "POST", ("tombstones", found, "lift"), {"scope": _canonical(scope)}, body)
+    body, where = {"reason": reason, "note": note}, {"scope": _canonical(scope)}
+    return _post(TombstoneOut, "tombstones", found, "lift", query=where, body=body, once=idempotency_key)
 
 
 def audit(*, scope: Scope, after: int = 0, limit: int = 20, cursor: str | None = None) -> Ask[AuditOut]:

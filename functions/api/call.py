@@ -7,6 +7,7 @@ from base64 import b64decode
 from dataclasses import dataclass
 from datetime import datetime
 from functools import cached_property
+from itertools import chain
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from pydantic import BaseModel, ValidationError
@@ -15,19 +16,21 @@ from functions.entrypoint import UNDECIDED, bearer_of
 from unsay_core.application.authenticate import Identity
 from unsay_core.application.replay import IdempotencyKey
 from unsay_core.contracts import exact_json, query_string, requests
-from unsay_core.contracts.base import BODY_BYTES, DEPTH
+from unsay_core.contracts.base import BODY_BYTES, DEPTH, FieldRefusedError
 from unsay_core.domain.errors import (
     FieldError,
     ForbiddenError,
     InvalidRequestError,
     TooLargeError,
     UnauthenticatedError,
+    UnsayError,
 )
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from aws_lambda_powertools.utilities.data_classes import APIGatewayProxyEventV2
+    from pydantic_core import ErrorDetails
 
     from unsay_core.application.authenticate import Authenticator
     from unsay_core.application.ports import OpenScope
@@ -147,18 +150,31 @@ class Call:
 
 
 def validated(model: type[M], value: object) -> M:
-    """A value as a model; raises `InvalidRequestError` naming every field that is wrong."""
+    """A value as a model; raises the first refusal with a code of its own, else `InvalidRequestError`.
+
+    Either names every field that is wrong.
+    """
     try:
         return model.model_validate(value)
     except ValidationError as refused:
-        errors = tuple(
-            FieldError(_path(error["loc"]), error["msg"].removeprefix("Value error, "))
-            for error in refused.errors(include_input=False, include_context=False, include_url=False)[
-                :MOST_ERRORS
-            ]
-        )
+        found = refused.errors(include_input=False, include_url=False)[:MOST_ERRORS]
+        refusals = [_refusal(error) for error in found]
+        errors = [_field_errors(error, refusal) for error, refusal in zip(found, refusals, strict=True)]
     # Outside the except block, for the validation error quotes the input.
-    raise InvalidRequestError("some fields are not valid", errors=errors)
+    first = next(filter(None, refusals), None) or InvalidRequestError("some fields are not valid")
+    raise type(first)(first.detail, errors=tuple(chain.from_iterable(errors)))
+
+
+def _refusal(error: ErrorDetails) -> UnsayError | None:
+    cause = error.get("ctx", {}).get("error")
+    return cause.refusal if isinstance(cause, FieldRefusedError) else None
+
+
+def _field_errors(error: ErrorDetails, refusal: UnsayError | None) -> tuple[FieldError, ...]:
+    if refusal and refusal.errors:
+        return refusal.errors
+    message = refusal.detail if refusal else error["msg"].removeprefix("Value error, ")
+    return (FieldError(_path(error["loc"]), message),)
 
 
 def _path(location: tuple[int | str, ...]) -> str:

@@ -199,3 +199,10 @@ def test_a_retried_request_for_a_key_gets_the_same_key_and_no_second(
     fresh = api.send("POST", "/v1/keys", body, Idempotency_Key="twice")
     assert fresh["id"] != first["id"]
     assert fresh["secret"] != first["secret"]
+
+
+def test_a_credential_is_no_name_for_a_key(api: Caller) -> None:
+    grants = [{"scope": "acme/*", "actions": ["read"]}]
+    asked = {"name": "AKIA" + "QYLPMN5HHHFPZAM2", "kind": "agent", "grants": grants}
+    assert api.send("POST", "/v1/keys", asked).code == "secret_refused"
+    assert api.send("POST", "/v1/keys", asked | {"name": "the shop's key"}).status == 201

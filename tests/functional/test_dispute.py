@@ -127,3 +127,14 @@ def test_an_agent_may_doubt_and_its_name_is_on_it(api: Caller) -> None:
     assert (first["actor"], second["actor"], second["event"]) == (ADMIN.id, "key_agent", Event.DISPUTED)
     assert second["note_digest"]
     assert "Hm." not in api.audit().text
+
+
+def test_a_second_doubt_is_a_reason_more_and_waits_as_long_as_the_first(api: Caller) -> None:
+    memory = api.remember(LISBON)
+    first = api.dispute(memory["id"], "outdated", note="Says who?")
+    again = api.dispute(memory["id"], "incorrect", version=2)
+    assert again["review"]["reasons"] == ["outdated", "incorrect"]
+    assert again["review"]["since"] == first["review"]["since"]
+    assert api.dispute(memory["id"], "outdated", version=3)["review"]["reasons"] == ["outdated", "incorrect"]
+    api.decide(memory["id"], version=4)
+    assert api.dispute(memory["id"], "security", version=5)["review"]["reasons"] == ["security"]

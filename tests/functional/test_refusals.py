@@ -238,3 +238,38 @@ def test_a_body_in_base64_is_read_as_what_it_is(api: Caller) -> None:
 
     raw = base64.b64encode(b'{"scope":"acme/alice","content":"x"}').decode()
     assert api.send("POST", "/v1/memories", raw=raw, base64=True).status == 201
+
+
+@pytest.mark.parametrize(
+    ("fields", "code", "paths"),
+    [
+        ({"scope": "acme//alice"}, "invalid_scope", ["scope"]),
+        ({"valid_from": "yesterday"}, "invalid_time", ["valid_from"]),
+        ({"metadata": {"tenant": "x"}}, "reserved_key", ["metadata"]),
+        ({"content": "x" * 16_385}, "too_large", ["content"]),
+        ({"expires_at": "2026-05-01", "unknown": 1}, "invalid_time", ["expires_at", "unknown"]),
+        ({"importance": 2, "scope": "..", "tags": 1}, "invalid_scope", ["scope", "importance", "tags"]),
+        ({"importance": 2}, "invalid_request", ["importance"]),
+    ],
+)
+def test_every_field_that_is_wrong_is_named_whatever_the_code(
+    api: Caller, fields: dict[str, Any], code: str, paths: list[str]
+) -> None:
+    answer = api.send("POST", "/v1/memories", {"scope": "acme/alice", "content": "Text.", **fields})
+    assert answer.code == code
+    assert sorted(error["path"] for error in answer["errors"]) == sorted(paths)
+    assert all(error["message"] for error in answer["errors"])
+
+
+@pytest.mark.parametrize(
+    ("query", "code", "path"),
+    [
+        ("scope=acme//alice", "invalid_scope", "scope"),
+        ("scope=acme&limit=0", "invalid_limit", "limit"),
+        ("scope=acme&valid_at=2026", "invalid_time", "valid_at"),
+        ("scope=acme&kind=item&path=a//b", "invalid_request", "path"),
+    ],
+)
+def test_every_parameter_that_is_wrong_is_named(api: Caller, query: str, code: str, path: str) -> None:
+    answer = api.send("GET", "/v1/memories", query=query)
+    assert (answer.code, [error["path"] for error in answer["errors"]]) == (code, [path])

@@ -7,6 +7,7 @@ import pytest
 from tests.support.candidates import candidate
 from tests.support.fakes import FakeService
 from tests.support.http import Caller, principal
+from unsay_core.application import edit
 from unsay_core.application.ledger import Area
 from unsay_core.domain.audit import Event
 from unsay_core.domain.scope import Action
@@ -69,13 +70,42 @@ def test_every_wording_of_it_stays_dead(api: Caller) -> None:
     assert api.remember(BROTHER).status == 201
 
 
-def test_what_was_edited_hundreds_of_times_is_retracted(api: Caller) -> None:
+@pytest.mark.parametrize("act", ["retract", "reject", "correct"])
+def test_what_was_worded_hundreds_of_times_is_dead_in_every_wording(api: Caller, act: str) -> None:
     memory = api.remember("wording 0")
-    for number in range(1, 120):
+    for number in range(1, 130):
         api.edit(memory["id"], version=number, content=f"wording {number}")
-    assert api.retract(memory["id"], version=120).status == 200
-    for number in (119, 118, 100):
-        assert api.remember(f"wording {number}").code == "tombstoned"
+    if act == "retract":
+        answer = api.retract(memory["id"], version=130)
+    elif act == "reject":
+        answer = api.decide(memory["id"], "reject", reason="incorrect", version=130)
+    else:
+        answer = api.correct(memory["id"], "wording 7", "wrong", version=130)
+    assert answer.status in (200, 201)
+    assert api.events()[-1] != Event.BURIED
+    said = [api.remember(f"wording {number}").status for number in range(130)]
+    assert said == [200 if act == "correct" and number == 7 else 409 for number in range(130)]
+    assert api.remember("wording 130").status == 201
+    assert api.verify()["ok"]
+
+
+def test_a_stale_act_buries_nothing(api: Caller) -> None:
+    memory = api.remember("wording 0")
+    for number in range(1, 50):
+        api.edit(memory["id"], version=number, content=f"wording {number}")
+    assert api.retract(memory["id"], version=3).status == 412
+    assert api.tombstones()["items"] == []
+
+
+def test_a_memory_is_not_worded_anew_without_end(api: Caller, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(edit, "MOST_WORDINGS", 3)
+    memory = api.remember("wording 0")
+    for number in range(1, 4):
+        assert api.edit(memory["id"], version=number, content=f"wording {number}").status == 200
+    refused = api.edit(memory["id"], version=4, content="wording 4")
+    assert (refused.status, refused["errors"][0]["path"]) == (400, "content")
+    assert api.edit(memory["id"], version=4, tags=["t"]).status == 200
+    assert api.correct(memory["id"], "wording 4", version=5).status == 201
 
 
 def test_a_correction_of_what_was_edited_buries_its_wordings_but_not_the_right_one(api: Caller) -> None:

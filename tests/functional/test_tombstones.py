@@ -160,3 +160,15 @@ def test_what_was_rejected_stays_so_however_it_is_laundered(
     assert sorted(api.recalled("Who lives where?")) == [PORTO, BOB]
     assert api.remember(BOB)["id"] == neighbour["id"]
     assert api.verify()["ok"] is True
+
+
+def test_a_lift_that_is_sent_again_is_told_the_first_outcome(api: Caller) -> None:
+    api.forget(api.remember(LISBON)["id"])
+    grave, named = value_grave(api), {"headers": {"idempotency_key": "k"}}
+    first, again = api.lift(grave, **named), api.lift(grave, **named)
+    assert (again.status, again.body) == (200, first.body)
+    assert "Idempotency-Replayed" not in first.headers
+    assert again.headers["Idempotency-Replayed"] == "true"
+    assert api.lift(grave, reason="other", **named).code == "idempotency_mismatch"
+    assert api.lift(grave).code == "wrong_status"
+    assert api.events().count(Event.LIFTED) == 1

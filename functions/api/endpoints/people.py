@@ -9,7 +9,7 @@ from unsay_core.application.ledger import Waiting
 from unsay_core.application.look_up import ListMemories, list_memories
 from unsay_core.application.receipts import list_receipts, receipt
 from unsay_core.application.review import Decide, Decision, decide, nearest, waiting
-from unsay_core.application.tombstones import lift_tombstone, list_tombstones
+from unsay_core.application.tombstones import Lift, lift_tombstone, list_tombstones
 from unsay_core.application.verify_audit import list_audit, verify_audit
 from unsay_core.contracts import answers, requests
 from unsay_core.domain.ids import require_digest, require_id
@@ -65,8 +65,10 @@ def lift(call: Call, service: ApiService) -> Reply:
     """`POST /v1/tombstones/{id}/lift`."""
     asked, where = call.body(requests.ReasonIn), call.query(requests.ScopeQuery)
     opened = service.open_scope(call.principal, where.scope, Action.REVIEW)
-    lifted = lift_tombstone(require_digest(call.id), asked.reason, asked.note, opened, service.world)
-    return Reply(200, answers.tombstone_answer(lifted))
+    command = Lift(require_digest(call.id), asked.reason, asked.note, call.idempotency(opened))
+    lifted = lift_tombstone(command, opened, service.world)
+    again = {"Idempotency-Replayed": "true"} if lifted.replayed else {}
+    return Reply(200, answers.tombstone_answer(lifted.tombstone), again)
 
 
 def get_erasure(call: Call, service: ApiService) -> Reply:

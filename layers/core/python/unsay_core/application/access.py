@@ -8,12 +8,14 @@ from typing import TYPE_CHECKING, Protocol
 
 from unsay_core.application.pages import READ_AT_ONCE, READ_MOST, Page
 from unsay_core.application.ports import ConflictError
+from unsay_core.domain.credentials import find_credential
 from unsay_core.domain.errors import (
     ForbiddenError,
     ForgottenError,
     IdempotencyMismatchError,
     InvalidRequestError,
     NotFoundError,
+    SecretRefusedError,
     UnavailableError,
 )
 from unsay_core.domain.ids import require_id
@@ -108,6 +110,8 @@ def make_key(command: MakeKey, maker: Principal, keys: Keys, keyring: Keyring, w
     _require_human(maker, command.kind)
     if not all(maker.includes(grant) for grant in command.grants):
         raise ForbiddenError("a key cannot be given more than its maker holds")
+    if find_credential(command.name):
+        raise SecretRefusedError("the name looks like a credential")
     if command.idempotency is None:
         return store_key(command, maker.id, keys, keyring, world)
     key_id, rest = derived(KEY, maker, command.idempotency, keyring)

@@ -7,8 +7,9 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
-from unsay_core.application.digests import commitment, value_digest
-from unsay_core.application.ledger import memory_ref, value_tombstone_ref
+from unsay_core.application.bury import bury_values, burying
+from unsay_core.application.digests import commitment
+from unsay_core.application.ledger import memory_ref
 from unsay_core.application.look_up import found
 from unsay_core.application.policy import refuse_forbidden, tombstone_refs
 from unsay_core.application.replay import IdempotencyKey, Written, keep, replayed
@@ -18,14 +19,11 @@ from unsay_core.application.versions import require_version
 from unsay_core.domain.audit import Event, Happening
 from unsay_core.domain.lifecycle import Act, after
 from unsay_core.domain.memory import Because, Fact, Memory, Reason, Source, Trust
-from unsay_core.domain.tombstone import Tombstone, TombstoneKind
 
 if TYPE_CHECKING:
     from unsay_core.application.draft import Draft
     from unsay_core.application.ledger import Ref
     from unsay_core.application.ports import OpenScope, World
-
-MOST_WORDINGS = 20  # earlier values buried with a memory that is taken back; a forget buries all of them
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,9 +51,13 @@ def correct(command: Correct, opened: OpenScope, world: World) -> Written:
     Raises `NotFoundError`, `PreconditionRequiredError`, `VersionConflictError`, `WrongStatusError`,
     `TombstonedError`, `SecretRefusedError`, `BusyError`.
     """
-    return change(
-        lambda draft: _decide(command, draft, opened, world), opened, world, lambda: command.refs(opened)
-    )
+
+    def attempt() -> Written:
+        return change(
+            lambda draft: _decide(command, draft, opened, world), opened, world, lambda: command.refs(opened)
+        )
+
+    return burying(attempt, opened, world)
 
 
 def _decide(command: Correct, draft: Draft, opened: OpenScope, world: World) -> Written:
@@ -108,21 +110,3 @@ def _replace(
         )
     )
     return new
-
-
-def bury_values(draft: Draft, old: Memory, reason: Reason, opened: OpenScope, *, but: str = "") -> None:
-    """Tombstone what a memory says and said, in the name of the next audit entry; `but` this content.
-
-    Its former wordings too, or an edit would be a way to keep alive what is then taken back. What an item
-    says is a record, and no belief to bury.
-    """
-    if old.fact.is_item:
-        return
-    spared = value_digest(opened.keys, but) if but else None
-    said = [*old.earlier_values[-MOST_WORDINGS:], value_digest(opened.keys, old.fact.content)]
-    digests = [digest for digest in dict.fromkeys(said) if digest != spared]
-    draft.load(*map(value_tombstone_ref, digests))
-    for digest in digests:
-        known = draft.get(value_tombstone_ref(digest))
-        hits, actor = known.hits if known else 0, opened.principal.id
-        draft.put(Tombstone(digest, TombstoneKind.VALUE, draft.at, actor, reason, seq=draft.seq, hits=hits))

@@ -33,7 +33,7 @@ from unsay_core.application.ledger import (
     version_ref,
 )
 from unsay_core.domain.audit import AuditEntry, Before, sealed
-from unsay_core.domain.errors import UnavailableError
+from unsay_core.domain.errors import InvalidRequestError, UnavailableError
 from unsay_core.domain.memory import Status
 
 if TYPE_CHECKING:
@@ -61,6 +61,7 @@ _GUARDS = {
     Area.READY: "revision",
 }
 _NEVER_TWICE = frozenset({Area.MEMORY, Area.VERSION, Area.AUDIT})
+CHANGED_MOST = 100  # places in one transaction
 READ_MOST = 100  # places in one read of the ledger
 
 
@@ -206,6 +207,8 @@ class Draft:
             self.put(self._head)
         if all(isinstance(part, Check) for part in self._parts.values()):
             return
+        if len(self._parts) > CHANGED_MOST:
+            raise InvalidRequestError("this touches too many memories or values to be done in one go")
         try:
             self._opened.ledger.commit(tuple(self._kept()))
         except UnavailableError:

@@ -26,6 +26,9 @@ if TYPE_CHECKING:
     from unsay_core.domain.memory import Fact, Memory
 
 
+MOST_WORDINGS = 1_000  # former values of a memory, each a digest in every version
+
+
 @dataclass(frozen=True, slots=True)
 class Edit:
     """The fields of a memory's fact that are stated anew; what is not named stays."""
@@ -89,7 +92,10 @@ def _earlier_values(old: Memory, fact: Fact, opened: OpenScope) -> tuple[str, ..
     said = value_digest(opened.keys, old.fact.content)
     if said == value_digest(opened.keys, fact.content):
         return old.earlier_values
-    return tuple(dict.fromkeys((*old.earlier_values, said)))
+    values = tuple(dict.fromkeys((*old.earlier_values, said)))
+    if len(values) > MOST_WORDINGS:
+        raise InvalidRequestError.at("content", "it was worded anew too often; correct it instead")
+    return values
 
 
 def _replaced(old: Memory, new: Memory) -> tuple[str, ...]:

@@ -43,11 +43,25 @@ class Written:
 def keep(written: Written, key: IdempotencyKey | None, draft: Draft) -> Written:
     """Keep the outcome of a request that named itself, in the change's own transaction."""
     if key is not None:
-        ttl = int((draft.at + KEPT).timestamp())
-        status = 201 if written.created else 200
-        memory = written.memory
-        draft.put(Outcome(key.id, key.request_digest, status, memory.id, memory.version, ttl))
+        memory, status = written.memory, 201 if written.created else 200
+        keep_outcome(key, status, memory.id, memory.version, draft)
     return written
+
+
+def keep_outcome(key: IdempotencyKey, status: int, made: str, version: int, draft: Draft) -> None:
+    """Keep what a request led to: which thing, in which version."""
+    ttl = int((draft.at + KEPT).timestamp())
+    draft.put(Outcome(key.id, key.request_digest, status, made, version, ttl))
+
+
+def earlier_outcome(key: IdempotencyKey | None, draft: Draft) -> Outcome | None:
+    """What this very request led to before; raises `IdempotencyMismatchError` for another body."""
+    outcome = draft.get(key.ref) if key else None
+    if key is None or outcome is None or outcome.ttl <= draft.at.timestamp():
+        return None
+    if outcome.request_digest != key.request_digest:
+        raise IdempotencyMismatchError("this Idempotency-Key was used with another body")
+    return outcome
 
 
 def replayed(key: IdempotencyKey | None, draft: Draft) -> Written | None:
@@ -56,11 +70,9 @@ def replayed(key: IdempotencyKey | None, draft: Draft) -> Written | None:
     Raises `IdempotencyMismatchError` for another body under the same key, `ForgottenError` if what it
     made has been erased since.
     """
-    outcome = draft.get(key.ref) if key else None
-    if key is None or outcome is None or outcome.ttl <= draft.at.timestamp():
+    outcome = earlier_outcome(key, draft)
+    if outcome is None:
         return None
-    if outcome.request_digest != key.request_digest:
-        raise IdempotencyMismatchError("this Idempotency-Key was used with another body")
     memory, created = _as_made(outcome, draft), outcome.status == 201
     deduplicated = not (created or memory.fact.is_item)
     return Written(memory, created=created, deduplicated=deduplicated, replayed=True)

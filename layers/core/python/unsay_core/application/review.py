@@ -7,7 +7,7 @@ from enum import StrEnum
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from unsay_core.application.correct import bury_values
+from unsay_core.application.bury import bury_values, burying
 from unsay_core.application.digests import commitment
 from unsay_core.application.ledger import Area, Reviewable, Waiting, memory_ref
 from unsay_core.application.pages import Page, page_of
@@ -63,7 +63,8 @@ def decide(command: Decide, opened: OpenScope, world: World) -> Written:
         raise InvalidRequestError.at("reason", "a rejection has a reason")
     if command.decision is Decision.APPROVE:
         return change_one(partial(_approve, command, opened, world), command, opened, world)
-    return change_one(partial(_reject, command, opened), command, opened, world)
+    act = partial(_reject, command, opened)
+    return burying(lambda: change_one(act, command, opened, world), opened, world)
 
 
 def _approve(command: Decide, opened: OpenScope, world: World, old: Memory, draft: Draft) -> Memory:

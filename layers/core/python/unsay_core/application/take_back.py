@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from unsay_core.application.correct import bury_values
+from unsay_core.application.bury import bury_values, burying
 from unsay_core.application.ledger import Reviewable, Waiting, memory_ref
 from unsay_core.application.replay import IdempotencyKey, Written
 from unsay_core.application.slots import leave_slot
@@ -43,7 +43,8 @@ class TakeBack:
 
 def retract(command: TakeBack, opened: OpenScope, world: World) -> Written:
     """It was never true and nothing replaces it: out of every read, and its value is not learned again."""
-    return change_one(partial(_retract, command, opened), command, opened, world)
+    act = partial(_retract, command, opened)
+    return burying(lambda: change_one(act, command, opened, world), opened, world)
 
 
 def dispute(command: TakeBack, opened: OpenScope, world: World) -> Written:
@@ -62,13 +63,20 @@ def _retract(command: TakeBack, opened: OpenScope, old: Memory, draft: Draft) ->
     return new
 
 
+def _asked(reason: Reason, known: Review | None, draft: Draft) -> Review:
+    """The question for a reviewer; one that is open already has a reason more."""
+    if known is None or known.decision is not None:
+        return Review((reason.value,), since=draft.at)
+    return replace(known, reasons=tuple(dict.fromkeys((*known.reasons, reason.value))))
+
+
 def _dispute(command: TakeBack, opened: OpenScope, old: Memory, draft: Draft) -> Memory:
     status = after(old, Act.DISPUTE, draft.at)
-    review = Review((command.reason.value,), since=draft.at)
+    review = _asked(command.reason, old.review, draft)
     changed = old.next_version(
         draft.at, status, trust=Trust.DISPUTED, note=command.note or old.note, review=review
     )
     new = draft.change(old, changed)
-    draft.put(Reviewable(new.id, Waiting.DISPUTED, draft.at))
+    draft.put(Reviewable(new.id, Waiting.DISPUTED, review.since))
     draft.record(command.happening(Event.DISPUTED, new, opened))
     return new

@@ -9,7 +9,16 @@ from datetime import UTC, datetime
 from decimal import Decimal
 from typing import Annotated, Any
 
-from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, WithJsonSchema
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    ValidatorFunctionWrapHandler,
+    WithJsonSchema,
+    field_validator,
+)
 
 from unsay_core.contracts import exact_json
 from unsay_core.domain import labels
@@ -19,6 +28,7 @@ from unsay_core.domain.errors import (
     InvalidTimeError,
     ReservedKeyError,
     TooLargeError,
+    UnsayError,
 )
 from unsay_core.domain.memory import is_blank
 from unsay_core.domain.scope import Scope
@@ -45,6 +55,23 @@ class Wire(BaseModel):
     """A request or answer. Strict: `"1"` is not a number, and an unknown field is an error."""
 
     model_config = ConfigDict(extra="forbid", strict=True, arbitrary_types_allowed=True)
+
+    @field_validator("*", mode="wrap")
+    @classmethod
+    def _located(cls, value: Any, parse: ValidatorFunctionWrapHandler) -> Any:
+        """Let a refusal with a code of its own be collected with the others, and with its place."""
+        try:
+            return parse(value)
+        except UnsayError as refusal:
+            raise FieldRefusedError(refusal) from None
+
+
+class FieldRefusedError(ValueError):
+    """What a field was refused for; it travels through the validation of the whole."""
+
+    def __init__(self, refusal: UnsayError) -> None:
+        super().__init__(refusal.detail)
+        self.refusal = refusal
 
 
 def parse_instant(value: object) -> datetime:

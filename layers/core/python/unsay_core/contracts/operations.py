@@ -178,6 +178,7 @@ OPERATIONS = (
         action="review",
         query=requests.ScopeQuery,
         body=requests.ReasonIn,
+        headers=("Idempotency-Key",),
     ),
     Operation(
         "list_audit",

@@ -31,6 +31,7 @@ class Event(StrEnum):
     DISPUTED = "memory.disputed"
     APPROVED = "memory.approved"
     REJECTED = "memory.rejected"
+    BURIED = "memory.buried"
     WEAKENED = "memory.weakened"
     FORGOTTEN = "memory.forgotten"
     RECORDED = "conversation.recorded"

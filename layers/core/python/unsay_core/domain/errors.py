@@ -45,7 +45,8 @@ class FieldError:
 class UnsayError(Exception):
     """A refusal with its HTTP status, its stable code and the members of its problem document.
 
-    `retry_after` says when to come back, in seconds, where the caller is not at fault.
+    `errors` say which fields of the request are at fault; `retry_after` says when to come back, in seconds,
+    where the caller is not.
     """
 
     status: ClassVar[int]
@@ -56,18 +57,16 @@ class UnsayError(Exception):
     def __init_subclass__(cls, *, status: int, code: str, title: str, retry_after: int | None = None) -> None:
         cls.status, cls.code, cls.title, cls.retry_after = status, code, title, retry_after
 
-    def __init__(self, detail: str = "", **extra: object) -> None:
+    def __init__(self, detail: str = "", *, errors: tuple[FieldError, ...] = (), **extra: object) -> None:
         self.detail: str = detail or f"{self.title}."
-        self.extra: Mapping[str, object] = MappingProxyType(extra)
+        self.errors = errors
+        located = {"errors": [error.to_json() for error in errors]} if errors else {}
+        self.extra: Mapping[str, object] = MappingProxyType({**extra, **located})
         super().__init__(self.detail)
 
 
 class InvalidRequestError(UnsayError, status=400, code="invalid_request", title="The request is not valid"):
     """The request is not one we understand; `errors` says where."""
-
-    def __init__(self, detail: str = "", *, errors: tuple[FieldError, ...] = ()) -> None:
-        self.errors: tuple[FieldError, ...] = errors
-        super().__init__(detail, **({"errors": [error.to_json() for error in errors]} if errors else {}))
 
     @classmethod
     def at(cls, path: str, message: str) -> InvalidRequestError:
