@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 PERIOD = Duration.minutes(5)
 HALF = 12
+FOREIGN_HITS = "The knowledge base answered with what lies in another scope; it was dropped."
 
 
 class Watch(Construct):
@@ -48,8 +49,9 @@ class Watch(Construct):
             self._must_not_happen(
                 "ForeignHits",
                 "api",
-                "The knowledge base answered with what lies in another scope; it was dropped.",
+                FOREIGN_HITS,
             ),
+            self._must_not_happen("ForeignHits", "extract", FOREIGN_HITS),
             *self._dead_letters(dead_letters),
         ]
         cloudwatch.Dashboard(
@@ -79,7 +81,7 @@ class Watch(Construct):
         """An alarm on a count of one λ that ought to stay at nought."""
         return cloudwatch.Alarm(
             self,
-            name,
+            f"{service.capitalize()}{name}",
             alarm_description=description,
             metric=cloudwatch.Metric(
                 namespace=NAMESPACE,

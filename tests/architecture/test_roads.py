@@ -156,6 +156,8 @@ def test_these_alone_open_a_session() -> None:
         "ApiService.open_scope",
         "ApiService.open_audit",  # opens the scope first
         "ApiService._access",  # keys and names of scopes: no tag, no scope
+        "ExtractService.extractor",  # the same of a batch of messages
+        "ExtractService._metering",
         "_Workshop.clients",  # the workers' door: the tag is the scope of the message or record
         "ProjectService._registrar",
     }
@@ -172,13 +174,14 @@ def test_the_grants_are_looked_at_before_a_session_is_opened() -> None:
 
 
 def test_a_functions_own_role_asks_for_no_store_of_memories() -> None:
-    """A client of the λ's own session: the pepper, queues and the bus; the authorizer reads keys."""
+    """A client of the λ's own session: pepper, queues, bus, a model; the authorizer reads keys."""
     asked = {
         (name, call.args[0].value)  # type: ignore[attr-defined]
         for name, function in methods(BOOTSTRAP)
         for call in calls_of(function, "client")
         if ast.unparse(call.func).endswith("session.client")
     }
-    assert {service for _, service in asked} == {"secretsmanager", "sqs", "events", "dynamodb"}
+    services = {"secretsmanager", "sqs", "events", "bedrock-runtime", "dynamodb"}
+    assert {service for _, service in asked} == services
     reading = {name.partition(".")[0] for name, service in asked if service == "dynamodb"}
     assert reading == {"AuthorizerService"}

@@ -69,9 +69,12 @@ def test_an_alarm_watches_server_errors(dev):
     assert (alarm["Namespace"], alarm["MetricName"], alarm["Threshold"]) == ("AWS/ApiGateway", "5xx", 1)
 
 
-@pytest.mark.parametrize(("metric", "function"), [("AuditEntryChanged", "project"), ("ForeignHits", "api")])
+@pytest.mark.parametrize(
+    ("metric", "function"),
+    [("AuditEntryChanged", "project"), ("ForeignHits", "api"), ("ForeignHits", "extract")],
+)
 def test_an_alarm_watches_what_must_not_happen(dev, metric, function):
-    alarm = dev.one("AWS::CloudWatch::Alarm", f"Watch{metric}")
+    alarm = dev.one("AWS::CloudWatch::Alarm", f"Watch{function.capitalize()}{metric}")
     assert (alarm["Namespace"], alarm["MetricName"]) == ("unsay", metric)
     assert alarm["Dimensions"] == [{"Name": "service", "Value": function}]
     assert (alarm["Threshold"], alarm["EvaluationPeriods"]) == (1, 1)

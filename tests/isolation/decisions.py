@@ -129,8 +129,10 @@ def s3(operation: str, bucket: str, **parameters: Any) -> Request:
     return Request("s3", operation, {"Bucket": bucket, **parameters})
 
 
-READER, WRITER, ERASER, PROJECTOR = (Session(role) for role in ("Reader", "Writer", "Eraser", "Projector"))
-EVERY = (READER, WRITER, ERASER, PROJECTOR)
+READER, WRITER, ERASER, EXTRACTOR, PROJECTOR = (
+    Session(role) for role in ("Reader", "Writer", "Eraser", "Extractor", "Projector")
+)
+EVERY = (READER, WRITER, ERASER, EXTRACTOR, PROJECTOR)
 BARE = Session("Reader", (), "no tag")
 BARE_PROJECTOR = Session("Projector", (), "no tag")
 STAR = Session("Reader", (("scope", "star*"),), "a tag with a star in it")
@@ -187,7 +189,9 @@ def _writes() -> Iterator[Row]:
     yield Row(WRITER, "put a memory", put(LEDGER, mine), ALLOW)
     yield Row(ERASER, "put a memory", put(LEDGER, mine), ALLOW)
     yield Row(PROJECTOR, "put a memory", put(LEDGER, mine), ALLOW)
-    for session in (WRITER, ERASER, PROJECTOR):
+    yield Row(EXTRACTOR, "put a memory", put(LEDGER, mine), ALLOW)
+    yield Row(EXTRACTOR, "delete a memory", delete(LEDGER, mine), DENY)
+    for session in (WRITER, ERASER, EXTRACTOR, PROJECTOR):
         yield Row(session, "put a memory of the other", put(LEDGER, theirs), DENY)
         yield Row(session, "update a memory in place", update(LEDGER, mine), DENY)
         both = transaction(("Put", LEDGER, key("M")), ("Put", LEDGER, theirs))
@@ -220,7 +224,7 @@ def _writes() -> Iterator[Row]:
 
 
 def _record() -> Iterator[Row]:
-    for session in (WRITER, ERASER):
+    for session in (WRITER, ERASER, EXTRACTOR):
         yield Row(session, "append an audit entry", put(RECORD, key("A")), ALLOW)
         yield Row(session, "append a tombstone", put(RECORD, key("T")), ALLOW)
         yield Row(session, "append to the other's record", put(RECORD, key("A", OTHER)), DENY)
@@ -245,7 +249,7 @@ def _objects() -> Iterator[Row]:
         yield Row(
             PROJECTOR, f"{verb} a document of the other", s3(operation, DOCUMENTS, Key=theirs, **more), DENY
         )
-    for session in (READER, WRITER, ERASER):
+    for session in (READER, WRITER, ERASER, EXTRACTOR):
         yield Row(session, "get a document of its own", s3("get_object", DOCUMENTS, Key=mine), DENY)
     for name, prefix, answer in (
         ("its own prefix", f"{OWN}/", ALLOW),
@@ -292,13 +296,14 @@ def documents(operation: str) -> Request:
 
 
 def _knowledge_base() -> Iterator[Row]:
-    yield Row(READER, "ask the knowledge base", retrieve(), ALLOW)
+    for session in (READER, EXTRACTOR):
+        yield Row(session, "ask the knowledge base", retrieve(), ALLOW)
     for session in (WRITER, ERASER, PROJECTOR, BARE):
         yield Row(session, "ask the knowledge base", retrieve(), DENY)
     looked, removed = documents("get_knowledge_base_documents"), documents("delete_knowledge_base_documents")
     yield Row(PROJECTOR, "look at a document of the knowledge base", looked, ALLOW)
     yield Row(PROJECTOR, "remove a document of the knowledge base", removed, ALLOW)
-    for session in (READER, WRITER, ERASER, BARE_PROJECTOR):
+    for session in (READER, WRITER, ERASER, EXTRACTOR, BARE_PROJECTOR):
         yield Row(session, "remove a document of the knowledge base", removed, DENY)
 
 
@@ -336,6 +341,12 @@ def _access() -> Iterator[Row]:
     )
     yield Row(registrar, "list the names", query(ACCESS, "ROOTS"), DENY)
     yield Row(registrar, "query a scope", query(LEDGER, f"{OWN}#M"), DENY)
+    meter = Session("Meter", (), "no tag")
+    counter = {"pk": {"S": "METER#r"}, "sk": {"S": "x"}}
+    yield Row(meter, "count", update(ACCESS, counter), ALLOW)
+    yield Row(meter, "change a policy", update(ACCESS, {"pk": {"S": "POLICY#r"}, "sk": {"S": "x"}}), DENY)
+    yield Row(meter, "get a key", get(ACCESS, {"pk": {"S": "KEYS"}, "sk": {"S": "x"}}), DENY)
+    yield Row(meter, "query a scope", query(LEDGER, f"{OWN}#M"), DENY)
     access = Session("Access", (), "no tag")
     yield Row(access, "list the names", query(ACCESS, "ROOTS"), ALLOW)
     yield Row(access, "query a scope", query(LEDGER, f"{OWN}#M"), DENY)
@@ -369,10 +380,15 @@ OPENINGS = [
     Opening("project", "Projector", SCOPE_TAG, "its scope as the one tag", ALLOW),
     Opening("project", "Registrar", (), "the role that notes names", ALLOW),
     Opening("project", "Writer", SCOPE_TAG, "a role of the api", DENY),
+    Opening("extract", "Extractor", SCOPE_TAG, "its scope as the one tag", ALLOW),
+    Opening("extract", "Extractor", (), "no tag", DENY),
+    Opening("extract", "Meter", (), "the role that meters", ALLOW),
+    Opening("extract", "Eraser", SCOPE_TAG, "a role of the api", DENY),
+    Opening("api", "Extractor", SCOPE_TAG, "a role of the workers", DENY),
     Opening("authorizer", "Reader", SCOPE_TAG, "a role of the api", DENY),
     Opening("authorizer", "Access", (), "the role of the access table", DENY),
     *(
         Opening("a stranger with sts:* on everything", role, SCOPE_TAG, "its scope as the one tag", DENY)
-        for role in ("Reader", "Writer", "Eraser", "Projector", "Access", "Registrar")
+        for role in ("Reader", "Writer", "Eraser", "Extractor", "Projector", "Access", "Registrar", "Meter")
     ),
 ]

@@ -168,7 +168,7 @@ def drive_refusals(flock: Flock) -> None:
         {"scope": SCOPE, "content": CONTENT, "importance": META},
         {"scope": SCOPE, "content": CONTENT, "metadata": {f"_{META}": 1}},
         {"scope": SCOPE, "content": CONTENT, "metadata": {META: None}},
-        {"scope": SCOPE, "content": CONTENT, f"unknown_{META}": 1},
+        {"scope": SCOPE, "content": CONTENT, f"unknown {META}": 1},
         {"scope": SCOPE, "content": CONTENT, "kind": TAG},
         {"scope": SCOPE, "content": CONTENT, "valid_from": QUOTE},
         {"scope": SCOPE, "content": CONTENT, "key": f"!{SLOT}"},
@@ -187,7 +187,7 @@ def drive_refusals(flock: Flock) -> None:
     for path in (
         f"/v1/memories{where}&cursor={TAG}",
         f"/v1/memories{where}&kind={TAG}",
-        f"/v1/memories{where}&{META}=1",
+        f"/v1/memories{where}&the%20{META}=1",
         f"/v1/memories/{CONTENT}{where}",
         f"/v1/{CONTENT}/{DATA}",
         f"/v1/erasures/era_{QUERY}{where}",
@@ -283,7 +283,8 @@ def finds(text: str | bytes, words: tuple[str, ...] = ALL) -> set[str]:
 def test_no_refusal_repeats_a_word_in_body_or_headers(flock: Flock) -> None:
     assert len(flock.refusals) > 40
     assert {int(refusal[:3]) for refusal in flock.refusals} >= {400, 403, 404, 409, 413, 422, 503}
-    assert [refusal for refusal in flock.refusals if finds(refusal)] == []
+    for refusal in flock.refusals:
+        assert finds(refusal) == set(), refusal
     assert {refusal[:3] for refusal in flock.refusals if refusal.startswith("5")} == {"503"}
 
 
