@@ -64,8 +64,8 @@ READS = ("GetItem", "BatchGetItem", "Query")
 READ = (Items("LedgerRead", LEDGER, READS), Items("RecordRead", RECORD, READS))
 
 # Areas of the ledger: H head, M memories, V replaced versions, D duplicate digests, K slots, P pending index
-# work, R reviews, L edges, C conversations, Q batches that are due, I idempotency, E erasures, J jobs. Of the
-# record: T tombstones, A audit.
+# work, R reviews, L edges, C conversations, Q batches that are due, I idempotency, E erasures, J jobs, X
+# postings of words, W the words that each memory is posted under. Of the record: T tombstones, A audit.
 ROLES = (
     ScopeRole("Reader", trusted=("api",), items=READ, anchors=LIST, knowledge_base=("Retrieve",)),
     ScopeRole(
@@ -108,8 +108,9 @@ ROLES = (
         trusted=("project", "index"),
         items=(
             *READ,
-            Items("LedgerPut", LEDGER, ("PutItem",), "MPE"),
-            Items("LedgerDelete", LEDGER, ("DeleteItem",), "P"),
+            Items("LedgerPut", LEDGER, ("PutItem",), "MPEXW"),
+            Items("LedgerDelete", LEDGER, ("DeleteItem",), "PXW"),
+            Items("LedgerCheck", LEDGER, ("ConditionCheckItem",), "PW"),
         ),
         documents=True,
         anchors=ADD,

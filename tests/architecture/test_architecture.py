@@ -103,6 +103,7 @@ WRITERS = {
     "application/draft.py": {"Put", "Delete"},  # the one write path
     "application/slots.py": set(),
     "application/index_memories.py": {"Put", "Delete"},  # the index state, and what is owed
+    "application/post_words.py": {"Put", "Delete"},  # the index by words: no text, and derived from it
 }
 
 

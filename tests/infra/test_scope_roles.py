@@ -29,7 +29,10 @@ GRANTED = {
         "Ledger": READS | {"PutItem": "HMVDKPRCQ", "DeleteItem": "DKPRCQ", "ConditionCheckItem": "*"},
         "Record": READS | {"PutItem": "AT", "ConditionCheckItem": "T"},
     },
-    "Projector": {"Ledger": READS | {"PutItem": "MPE", "DeleteItem": "P"}, "Record": READS},
+    "Projector": {
+        "Ledger": READS | {"PutItem": "MPEXW", "DeleteItem": "PXW", "ConditionCheckItem": "PW"},
+        "Record": READS,
+    },
 }
 TRUSTED = {
     "Reader": ["FunctionsApiRole"],

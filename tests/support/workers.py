@@ -6,6 +6,7 @@ import itertools
 from typing import TYPE_CHECKING
 
 from unsay_core.application.index_memories import index_memories
+from unsay_core.application.ledger import Area, Pending
 from unsay_core.application.project import project_memory
 
 if TYPE_CHECKING:
@@ -38,7 +39,7 @@ class Workers:
         """One delivery of messages; returns those that have to come again."""
         wanted = [task for task in tasks if task]
         opened = scope or self.service.index_scope(self.scope_id)
-        return index_memories(wanted, opened, SettlingClock(self), str(next(self.attempts)))
+        return index_memories(wanted, opened, SettlingClock(self.service), str(next(self.attempts)))
 
     def run(self, memory_id: str) -> None:
         """Everything that is owed for a memory, until nothing is."""
@@ -51,8 +52,7 @@ class Workers:
         raise AssertionError("the work has no end")
 
     def settle(self) -> None:
-        for base in self.service.generations.values():
-            base.settle()
+        settle(self.service)
 
     def is_clean(self, memory_id: str) -> bool:
         """True if no store holds the memory."""
@@ -60,12 +60,38 @@ class Workers:
         return not self.documents.exists(memory_id) and not held
 
 
+def index_all(service: FakeService) -> None:
+    """The index catches up: what is owed is done, in every scope and generation."""
+    for scope_id in list(service.ledgers):
+        ledger = service.ledgers[scope_id]
+        while owed := ledger.page(Area.PENDING, limit=10):
+            ids = [pending.memory_id for pending in owed if isinstance(pending, Pending)]
+            _index(service, scope_id, ids)
+
+
+def _index(service: FakeService, scope_id: str, memory_ids: list[str]) -> None:
+    scope = service.work_scope(scope_id)
+    projected = [project_memory(memory_id, scope, service.scope_notes) for memory_id in memory_ids]
+    left = [task for task in projected if task]
+    for attempt in range(10):
+        if not left:
+            return
+        left = index_memories(left, service.index_scope(scope_id), SettlingClock(service), str(attempt))
+    raise AssertionError("the work has no end")
+
+
+def settle(service: FakeService) -> None:
+    """Every generation does what it was asked for."""
+    for base in service.generations.values():
+        base.settle()
+
+
 class SettlingClock:
     """A clock whose waiting is what the knowledge base needs to get things done."""
 
-    def __init__(self, workers: Workers) -> None:
-        self._workers = workers
-        self._clock = workers.service.clock
+    def __init__(self, service: FakeService) -> None:
+        self._service = service
+        self._clock = service.clock
 
     def now(self) -> object:
         return self._clock.now()
@@ -75,4 +101,4 @@ class SettlingClock:
 
     def sleep(self, seconds: float) -> None:
         self._clock.sleep(seconds)
-        self._workers.settle()
+        settle(self._service)

@@ -9,6 +9,7 @@ import pytest
 from tests.support.fakes import FakeService
 from tests.support.http import ADMIN
 from tests.support.samples import AT, memory
+from unsay_core.application.digests import keyed_wording
 from unsay_core.application.draft import Draft
 from unsay_core.application.ledger import HEAD, Area, Head, Pending, Work, audit_ref, memory_ref
 from unsay_core.application.ports import ConflictError, OpenScope
@@ -88,7 +89,15 @@ def test_believing_owes_the_projections_and_counts(opened: OpenScope) -> None:
     one.record(HAPPENED)
     one.commit()
     assert opened.ledger.page(Area.PENDING, limit=9) == [
-        Pending(memory(1).id, 1, Work.PUT, fact=memory(1).fact, scope="s", root_id=opened.root_id)
+        Pending(
+            memory(1).id,
+            1,
+            Work.PUT,
+            fact=memory(1).fact,
+            scope="s",
+            root_id=opened.root_id,
+            words=keyed_wording(opened.keys, memory(1).fact.content),
+        )
     ]
     assert head(opened).memories == 1
 

@@ -49,11 +49,18 @@ def test_a_clock_that_runs_behind_makes_nothing_newer_than_new() -> None:
     assert RANKING.recency_of(memory(), AT - timedelta(days=1)) == 1
 
 
-def test_what_the_index_does_not_hold_yet_is_never_called_irrelevant() -> None:
-    assert Scores(None, 0, 0, 0).is_relevant(RANKING)
-    assert not Scores(RANKING.floor - 0.01, 0, 1, 1).is_relevant(RANKING)
+def test_what_neither_words_nor_meaning_bring_near_is_not_relevant() -> None:
+    assert not Scores(None, 0, 1, 1).is_relevant(RANKING)
+    assert not Scores(RANKING.floor - 0.01, RANKING.said - 0.01, 1, 1).is_relevant(RANKING)
     assert Scores(RANKING.floor, 0, 0, 0).is_relevant(RANKING)
-    assert Scores(0, 0.01, 0, 0).is_relevant(RANKING)
+    assert Scores(None, RANKING.said, 0, 0).is_relevant(RANKING)
+
+
+def test_a_text_of_few_words_has_less_to_answer_with() -> None:
+    lengths = [RANKING.substance_of(memory(content="word " * n)) for n in (1, 5, 20, 60, 600)]
+    assert lengths == sorted(lengths)
+    assert 1 - RANKING.brevity < lengths[0] < lengths[2] < 1
+    assert lengths[-2:] == [pytest.approx(1, abs=0.02), 1]
 
 
 def test_what_fits_outranks_what_is_merely_new_and_unknown() -> None:

@@ -1,7 +1,7 @@
 """Ledger entries as plain records and back, exactly: the form every store keeps.
 
-A record holds strings, whole numbers, booleans, lists and records. Instants are RFC 3339 text, decimals
-their own digits, and the caller's JSON its own text, so that no store can bend a number or a string.
+A record holds strings, whole numbers, booleans, bytes, lists and records. Instants are RFC 3339 text,
+decimals their own digits, and the caller's JSON its own text, so that no store can bend a number or a string.
 """
 
 from __future__ import annotations
@@ -15,7 +15,18 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from pydantic import TypeAdapter, ValidationError
 
-from unsay_core.application.ledger import Area, Duplicate, Head, Outcome, Pending, Reviewable, Slot, Version
+from unsay_core.application.ledger import (
+    Area,
+    Duplicate,
+    Head,
+    Listed,
+    Outcome,
+    Pending,
+    Postings,
+    Reviewable,
+    Slot,
+    Version,
+)
 from unsay_core.application.ports import UnreadableError
 from unsay_core.contracts import exact_json
 from unsay_core.domain.audit import AuditEntry
@@ -47,6 +58,8 @@ _TYPES: dict[Area, type[Entry]] = {
     Area.READY: Ready,
     Area.TOMBSTONE: Tombstone,
     Area.AUDIT: AuditEntry,
+    Area.POSTINGS: Postings,
+    Area.LISTED: Listed,
 }
 # A conversation has its parts beside it, told apart by what follows the run's id.
 _CONVERSATION_TYPES: dict[str, type[Entry]] = {"": Run, "m": Message, "b": Batch, "p": Plan}

@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING
 
 from unsay_core.application.keys import content_commitment
 from unsay_core.domain.duplicate import identity
+from unsay_core.domain.lexicon import Wording
+from unsay_core.domain.postings import pack_wording
 from unsay_core.domain.tombstone import NORMALISERS
 
 if TYPE_CHECKING:
@@ -39,6 +41,12 @@ def value_digests(
         keys.tombstone_digest(normalisers[version](content), version)
         for version in sorted(normalisers, reverse=True)
     )
+
+
+def keyed_wording(keys: ScopeKeys, content: str) -> bytes:
+    """The words of a content for the index, which has no key: by their digests."""
+    wording = Wording.of(content)
+    return pack_wording(wording, keys.word_digests(wording.counts))
 
 
 def commitment(memory: Memory) -> str:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
-from unsay_core.application.digests import duplicate_digest, waiting_digest
+from unsay_core.application.digests import duplicate_digest, keyed_wording, waiting_digest
 from unsay_core.application.ledger import (
     HEAD,
     Absent,
@@ -270,4 +270,9 @@ class Draft:
     def owe(self, memory: Memory) -> None:
         """Leave the outbox marker that the projections work from."""
         scope, root_id = self._opened.scope.canonical, self._opened.root_id
-        self.put(Pending(memory.id, self.seq, Work.PUT, fact=memory.fact, scope=scope, root_id=root_id))
+        words = keyed_wording(self._opened.keys, memory.fact.content)
+        self.put(
+            Pending(
+                memory.id, self.seq, Work.PUT, fact=memory.fact, scope=scope, root_id=root_id, words=words
+            )
+        )

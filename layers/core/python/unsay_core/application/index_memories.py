@@ -18,16 +18,19 @@ from unsay_core.application.ledger import (
     Put,
     erasure_ref,
     id_tombstone_ref,
+    listed_ref,
     memory_ref,
     pending_ref,
 )
 from unsay_core.application.ports import ConflictError, DocumentState, IndexTask
-from unsay_core.domain.memory import IndexState, Memory, Status
+from unsay_core.application.post_words import Owed, post_words
+from unsay_core.domain.memory import IndexState, Kind, Memory, Status
+from unsay_core.domain.postings import NO_WORDS, postings_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from unsay_core.application.ledger import Change
+    from unsay_core.application.ledger import Change, Listed
     from unsay_core.application.ports import Clock, Index, IndexScope
 
 PATIENCE = 4.0  # seconds to wait for the index before the message goes back to the queue
@@ -49,6 +52,7 @@ class Job:
     task: IndexTask
     memory: Memory | None
     pending: Pending | None
+    listed: Listed | None = None
 
     @property
     def wants_presence(self) -> bool:
@@ -74,6 +78,20 @@ class Job:
         if self.pending is None:
             return self.memory is not None and not self.task.rebuild
         return self.pending.seq > self.task.seq
+
+    @property
+    def words(self) -> Owed | None:
+        """What has to change in the index by words, None if it is as wanted."""
+        if self.wants_presence and self.memory and self.pending:
+            if self.listed and self.listed.settled and self.listed.seq == self.pending.seq:
+                return None
+            is_live = self.memory.status is Status.ACTIVE and self.memory.fact.kind is not Kind.ITEM
+            wanted = postings_of(self.memory, self.pending.words or NO_WORDS, is_live=is_live)
+            return Owed(self.task.memory_id, self.pending.seq, self.listed, wanted, stays=True)
+        if self.wants_presence or self.listed is None:
+            return None
+        seq = self.pending.seq if self.pending else None
+        return Owed(self.task.memory_id, seq, self.listed, {}, stays=False)
 
     def was_told(self, generation: int) -> bool:
         """True if the generation was asked for this, or if nothing is owed."""
@@ -150,11 +168,12 @@ def index_memories(
     give_up = clock.monotonic() + PATIENCE
     generations = [_Generation(number, index, attempt) for number, index in scope.indexes.items()]
     while jobs := [job for job in _jobs(tasks, scope) if not job.is_over]:
+        is_posted = _post(jobs, scope)
         _attend(jobs, generations, scope)
         for job in jobs:
             if any(generation.has_failed(job) for generation in generations):
                 _admit_failure(job, scope, clock)
-        ready = [job for job in jobs if all(generation.is_done(job) for generation in generations)]
+        ready = [job for job in jobs if is_posted and all(g.is_done(job) for g in generations)]
         finished = {job.task for job in ready if _finish(job, scope, clock)}
         tasks = [job.task for job in jobs if job.task not in finished]
         if not tasks or clock.monotonic() + PAUSE > give_up:
@@ -178,8 +197,17 @@ def foreign(tasks: Sequence[IndexTask], scope: IndexScope) -> set[IndexTask]:
 def _jobs(tasks: Sequence[IndexTask], scope: IndexScope) -> list[Job]:
     memories = {task: memory_ref(task.memory_id) for task in tasks}
     owed = {task: pending_ref(task.memory_id) for task in tasks}
-    found = scope.ledger.read([*memories.values(), *owed.values()])
-    return [Job(task, found.get(memories[task]), found.get(owed[task])) for task in tasks]
+    listed = {task: listed_ref(task.memory_id) for task in tasks}
+    found = scope.ledger.read([*memories.values(), *owed.values(), *listed.values()])
+    return [
+        Job(task, found.get(memories[task]), found.get(owed[task]), found.get(listed[task])) for task in tasks
+    ]
+
+
+def _post(jobs: Sequence[Job], scope: IndexScope) -> bool:
+    """Bring the index by words to what is wanted; False if it has to be tried again."""
+    owed = {job.task.memory_id: words for job in jobs if (words := job.words)}
+    return not owed or post_words(list(owed.values()), scope.ledger)
 
 
 def _attend(jobs: list[Job], generations: Sequence[_Generation], scope: IndexScope) -> None:

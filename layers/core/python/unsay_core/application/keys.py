@@ -9,6 +9,12 @@ from __future__ import annotations
 import hmac
 from base64 import b32encode
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+WORD_BYTES = 10  # of a word's digest
 
 _SALT = b"unsay/v1"
 _HASH_BYTES = 32
@@ -61,6 +67,11 @@ class ScopeKeys:
     def request_digest(self, body: bytes) -> str:
         """The digest that tells a retry from another request under the same idempotency key."""
         return self._digest("request", body)
+
+    def word_digests(self, words: Iterable[str]) -> dict[str, bytes]:
+        """The short digests under which words are indexed; ten bytes tell a million words apart."""
+        key = hkdf_expand(self._key, b"word")
+        return {word: hmac.digest(key, word.encode("utf-8"), "sha256")[:WORD_BYTES] for word in words}
 
     def note_digest(self, text: str) -> str:
         """What the audit keeps of a note after the note is erased."""

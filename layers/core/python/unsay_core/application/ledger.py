@@ -35,6 +35,8 @@ class Area(StrEnum):
     READY = "Q"
     TOMBSTONE = "T"
     AUDIT = "A"
+    POSTINGS = "X"
+    LISTED = "W"
 
 
 E_co = TypeVar("E_co", covariant=True)
@@ -116,6 +118,32 @@ class Pending:
     told: tuple[int, ...] = ()
     scope: str | None = None
     root_id: str | None = None
+    words: bytes | None = None  # by keyed digests, see `domain/postings.py`
+
+
+@dataclass(frozen=True, slots=True)
+class Postings:
+    """Which memories have a word: the newest of them, or what was packed away before (`is_stock`).
+
+    `term` is the word's keyed digest. `total` counts every memory that has it, and stands with the newest.
+    """
+
+    term: str
+    is_stock: bool
+    packed: bytes
+    total: int = 0
+    revision: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Listed:
+    """The words that a memory is posted under, or may be while this is not `settled`; `seq` is its change."""
+
+    memory_id: str
+    seq: int
+    terms: bytes
+    settled: bool
+    revision: int = 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,6 +194,8 @@ Entry: TypeAlias = (
     | Tombstone
     | Erasure
     | AuditEntry
+    | Postings
+    | Listed
 )
 
 HEAD: Ref[Head] = Ref(Area.HEAD, "HEAD")
@@ -224,6 +254,16 @@ def plan_ref(run_id: str, number: int) -> Ref[Plan]:
 def ready_ref(run_id: str, number: int) -> Ref[Ready]:
     """The outbox marker of a batch."""
     return Ref(Area.READY, f"{run_id}#{number:06d}")
+
+
+def postings_ref(term: str, *, is_stock: bool) -> Ref[Postings]:
+    """The postings of a word, by its keyed digest."""
+    return Ref(Area.POSTINGS, f"{term}.stock" if is_stock else term)
+
+
+def listed_ref(memory_id: str) -> Ref[Listed]:
+    """The words a memory is posted under."""
+    return Ref(Area.LISTED, memory_id)
 
 
 def outcome_ref(outcome_id: str) -> Ref[Outcome]:
@@ -286,6 +326,10 @@ def ref_of(entry: Entry) -> Ref[Entry]:  # noqa: C901, PLR0912 - one line per ty
             return ready_ref(run_id, number)
         case Erasure(id=erasure_id):
             return erasure_ref(erasure_id)
+        case Postings(term=term, is_stock=is_stock):
+            return postings_ref(term, is_stock=is_stock)
+        case Listed(memory_id=memory_id):
+            return listed_ref(memory_id)
         case _:
             return audit_ref(entry.seq)
 

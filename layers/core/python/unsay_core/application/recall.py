@@ -5,12 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from unsay_core.application.digests import keyed_wording
 from unsay_core.application.recall_query import Recall
 from unsay_core.application.recall_scope import ScopeRecall
-from unsay_core.application.recall_sources import SOURCES
+from unsay_core.application.recall_sources import PENDING, SOURCES, WORDS, sought_words
 from unsay_core.domain.errors import UnavailableError
-from unsay_core.domain.lexicon import Vocabulary, query_words, words
-from unsay_core.domain.memory import Memory
+from unsay_core.domain.evidence import Evidence, terms_of
+from unsay_core.domain.memory import IndexState, Memory
+from unsay_core.domain.postings import packed_id, place_of
 from unsay_core.domain.ranking import Ranking, Scores
 
 if TYPE_CHECKING:
@@ -87,21 +89,47 @@ def _together(
 
 
 def _judged(query: Recall, loaded: Loading, world: World, ranking: Ranking) -> list[Recalled]:
-    """The memories of one scope that are about the query, with their scores."""
+    """The memories of one scope that are about the query, with their scores.
+
+    What the index does not hold yet is never called irrelevant: how near it is, nobody knows.
+    """
     now = world.clock.now()
-    semantic = loaded.scores.get("semantic", {})
     memories = loaded.unreplaced()
-    spoken = {memory.id: words(memory.fact.content) for memory in memories}
-    vocabulary, sought = Vocabulary(spoken.values()), query_words(query.query)
+    nearest, evidence = loaded.scores.get("semantic", {}), _evidence(query, loaded, memories)
     items = []
     for memory in memories:
+        substance = ranking.substance_of(memory)
+        nearness = nearest.get(memory.id)
         scores = Scores(
-            semantic=semantic.get(memory.id),
-            lexical=vocabulary.coverage(sought, spoken[memory.id]),
+            semantic=None if nearness is None else nearness * substance,
+            lexical=evidence.of(packed_id(memory.id), place_of(memory)) * substance,
             recency=ranking.recency_of(memory, now),
             importance=float(memory.fact.importance),
         )
         item = Recalled(loaded.opened, memory, scores.total(ranking), scores)
-        if scores.is_relevant(ranking) and item.score >= query.min_score:
+        is_late = memory.index_state is not IndexState.INDEXED or not query.says_something
+        if (is_late or scores.is_relevant(ranking)) and item.score >= query.min_score:
             items.append(item)
     return items
+
+
+def _evidence(query: Recall, loaded: Loading, memories: Sequence[Memory]) -> Evidence:
+    """What the index by words found, and what the words say that it does not hold yet, or rightly.
+
+    Where it could not be asked, the texts at hand have to do.
+    """
+    words = loaded.proposals.get(WORDS)
+    evidence = words.evidence if words else None
+    wordings = loaded.proposals[PENDING].wordings if PENDING in loaded.proposals else {}
+    late = {
+        m.id: wordings.get(m.id) or keyed_wording(loaded.opened.keys, m.fact.content)
+        for m in memories
+        if evidence is None or m.index_state is not IndexState.INDEXED
+    }
+    if evidence is None:
+        sought = sought_words(query, loaded.opened).values()
+        evidence = Evidence(terms_of(sought, late.values()), len(memories))
+    for memory in memories:
+        if memory.id in late:
+            evidence.add(packed_id(memory.id), place_of(memory), late[memory.id])
+    return evidence

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from datetime import timedelta
+from math import log1p
 from typing import TYPE_CHECKING
 
 from unsay_core.domain.memory import Kind
@@ -13,6 +14,7 @@ if TYPE_CHECKING:
 
     from unsay_core.domain.memory import Memory
 
+_WORD = 6  # bytes of a word, about, with its space
 _HALF_LIVES = {Kind.EPISODIC: timedelta(days=30), Kind.SEMANTIC: timedelta(days=180)}
 
 
@@ -20,17 +22,27 @@ _HALF_LIVES = {Kind.EPISODIC: timedelta(days=30), Kind.SEMANTIC: timedelta(days=
 class Ranking:
     """The weights of a score. They add up to one, so that a score lies between 0 and 1.
 
-    `floor` is the cosine below which a text is not about the query. `unknown` stands for the cosine of
-    a memory that the index does not hold yet: it must be found, but not before what is known to fit.
+    `floor` is the cosine, and `said` the evidence in words, below which a text is not about the query.
+    `unknown` stands for a cosine that is not known: what is not indexed yet must be found, but not before
+    what is known to fit. `brevity` is what the shortest text loses of both to one of `substantial` bytes
+    or more: it has little to answer with.
     """
 
-    semantic: float = 0.35
-    lexical: float = 0.35
-    recency: float = 0.15
-    importance: float = 0.15
+    semantic: float = 0.2
+    lexical: float = 0.6
+    recency: float = 0.1
+    importance: float = 0.1
     floor: float = 0.25
-    unknown: float = 0.25
+    said: float = 0.05
+    unknown: float = 0.2
+    brevity: float = 1 / 3
+    substantial: int = 360
     half_lives: dict[Kind, timedelta] = field(default_factory=lambda: dict(_HALF_LIVES))
+
+    def substance_of(self, memory: Memory) -> float:
+        """What a text of this length can hold of an answer, growing with the logarithm of its words."""
+        length = min(len(memory.fact.content.encode()), self.substantial)
+        return 1 - self.brevity * (1 - log1p(length / _WORD) / log1p(self.substantial / _WORD))
 
     def recency_of(self, memory: Memory, now: datetime) -> float:
         """Halves with every half-life of the kind; instructions do not age."""
@@ -43,7 +55,7 @@ class Ranking:
 
 @dataclass(frozen=True, slots=True)
 class Scores:
-    """The parts of a score, each 0 to 1; `semantic` is None where the index holds no vector yet."""
+    """The parts of a score, each 0 to 1; `semantic` is None where the index did not say."""
 
     semantic: float | None
     lexical: float
@@ -61,5 +73,5 @@ class Scores:
         )
 
     def is_relevant(self, ranking: Ranking) -> bool:
-        """False only for what is known not to be about the query."""
-        return self.semantic is None or self.lexical > 0 or self.semantic >= ranking.floor
+        """False for what neither its words nor, as far as it is known, its meaning brings near the query."""
+        return self.lexical >= ranking.said or (self.semantic or 0.0) >= ranking.floor

@@ -90,6 +90,8 @@ def _to_attribute(value: Any) -> dict[str, Any]:
             return {"N": str(value)}
         case str():
             return {"S": value}
+        case bytes():
+            return {"B": value}
         case list():
             return {"L": [_to_attribute(member) for member in value]}
         case dict():

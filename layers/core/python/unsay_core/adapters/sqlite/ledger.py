@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from base64 import b64decode, b64encode
 from typing import TYPE_CHECKING, Any
 
 from unsay_core.adapters.change_form import require_form
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
 _LOOK = "SELECT record FROM entry WHERE scope = ? AND area = ? AND id = ?"
 _PUT = "INSERT OR REPLACE INTO entry (scope, area, id, record) VALUES (?, ?, ?, ?)"
 _DELETE = "DELETE FROM entry WHERE scope = ? AND area = ? AND id = ?"
+_BYTES = "base64"
 _TEXT = frozenset({Area.MEMORY, Area.VERSION})  # whose deletion is an erasure
 
 
@@ -78,13 +80,15 @@ class SqliteLedger:
         match expect:
             case Absent() if row is not None:
                 raise ConflictError(f"{ref.area} is taken")
-            case Holds(field, value) if row is None or json.loads(row[0]).get(field) != value:
+            case Holds(field, value) if row is None or _loaded(row[0]).get(field) != value:
                 raise ConflictError(f"{ref.area} has moved on")
 
     def _apply(self, connection: sqlite3.Connection, part: Put | Delete | Check) -> None:
         match part:
             case Put(entry):
-                connection.execute(_PUT, (*self._key(part.ref), json.dumps(to_record(entry))))
+                connection.execute(
+                    _PUT, (*self._key(part.ref), json.dumps(to_record(entry), default=_as_text))
+                )
             case Delete(ref):
                 connection.execute(_DELETE, self._key(ref))
 
@@ -95,7 +99,21 @@ class SqliteLedger:
 def _entry(row: tuple[str, str, str]) -> Entry:
     ref: Ref[Any] = Ref(Area(row[0]), row[1])
     try:
-        record = json.loads(row[2])
+        record = _loaded(row[2])
     except ValueError:
         raise UnreadableError(ref) from None
     return entry_of_record(ref, record)
+
+
+def _loaded(text: str) -> dict[str, Any]:
+    record: dict[str, Any] = json.loads(text, object_hook=_with_bytes)
+    return record
+
+
+def _as_text(value: bytes) -> dict[str, str]:
+    """Bytes as JSON has them; no record of ours has a member of that name."""
+    return {_BYTES: b64encode(value).decode("ascii")}
+
+
+def _with_bytes(record: dict[str, Any]) -> Any:
+    return b64decode(record[_BYTES]) if record.keys() == {_BYTES} else record
