@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 from botocore.exceptions import ClientError
 
 from tests.support.clock import FakeClock, fake_world
-from tests.support.fakes import PEPPER, MemoryKeys, MemoryRegistry
+from tests.support.fakes import PEPPER, MemoryKeys, MemoryPolicies, MemoryRegistry
 from unsay_core.adapters.dynamodb.items import entry_of_item
 from unsay_core.bootstrap.aws import ApiService
 from unsay_core.domain.lexicon import words
@@ -90,11 +90,12 @@ class Cloud:
         }[service](self, token)
 
     def service(self) -> ApiService:
-        """The api λ's own service over this cloud; keys and names of scopes lie in no scope."""
+        """The api λ's own service over this cloud; the access table lies in no scope."""
         lists = {"index_generations": json.dumps(as_plain(GENERATIONS)), "oidc": "[]"}
         settings = ApiSettings(**{name: lists.get(name, name) for name in variables(ApiSettings)})
         service = ApiService(settings, session=self, world=fake_world(self.clock))
-        service.__dict__ |= {"keys": MemoryKeys(), "registry": MemoryRegistry()}
+        in_no_scope = {"keys": MemoryKeys(), "registry": MemoryRegistry(), "policies": MemoryPolicies()}
+        service.__dict__ |= in_no_scope
         return service
 
     def issue(self, role: str, scope_id: str, seconds: int) -> tuple[str, datetime]:

@@ -108,7 +108,7 @@ def drive_every_route(flock: Flock) -> None:
     memory = flock.remember()
     ids = {"memories": memory["id"], "reviews": memory["id"], "tombstones": "a" * 52}
     ids |= {"erasures": f"era_{0:026d}", "keys": f"key_{0:026d}", "jobs": f"job_{0:026d}"}
-    ids |= {"conversations": CONTENT}
+    ids |= {"conversations": "run-1"}
     for route in routes():
         built = route.request(SCOPE, ids)
         said = NAME if route.name == "make_key" else CONTENT
@@ -176,7 +176,7 @@ def drive_refusals(flock: Flock) -> None:
         {"scope": SCOPE, "content": f"{CONTENT} AKIAIOSFODNN7EXAMPLE"},
         {"scope": SCOPE, "content": CONTENT * 2_000},
         f'{{"scope": "{SCOPE}", "content": "{CONTENT}"',
-        f'{{"scope": "{SCOPE}", "{DATA}": 1, "{DATA}": 2}}',
+        f'{{"scope": "{SCOPE}", "the {DATA}": 1, "the {DATA}": 2}}',
         f'["{CONTENT}"]',
         f"{CONTENT}" * 20_000,
     ):
