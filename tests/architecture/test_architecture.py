@@ -100,21 +100,65 @@ def test_the_composition_roots_alone_make_clients_and_sessions() -> None:
 
 
 WRITERS = {
-    "application/draft.py": {"Put", "Delete"},  # the one write path
-    "application/slots.py": set(),
-    "application/index_memories.py": {"Put", "Delete"},  # the index state, and what is owed
-    "application/post_words.py": {"Put", "Delete"},  # the index by words: no text, and derived from it
+    "application/draft.py",  # the one write path
+    "application/index_memories.py",  # the index's state of a memory, and what is owed
+    "application/post_words.py",  # the index by words: no text, and derived from it
 }
+DRAFTING = {"application/ledger.py", *WRITERS}  # where the parts of a change are made, and stated
+
+
+def mentioned(tree: ast.Module) -> Iterator[str]:
+    """Every name that stands in a module, imported, called, or as a member of something."""
+    for node in ast.walk(tree):
+        match node:
+            case ast.Name(id=name) | ast.Attribute(attr=name) | ast.alias(name=name):
+                yield name
 
 
 def test_the_draft_alone_states_changes_beside_the_index_state() -> None:
-    found = {
-        name: {called(call) for call in calls(tree)} & {"Put", "Delete"}
-        for name, tree in trees(DEPLOYED)
-        if not name.startswith("adapters/")
+    """Whoever cannot name a part of a change, and gives no ledger one to commit, writes nothing."""
+    inner = [(name, tree) for name, tree in trees(DEPLOYED) if not name.startswith("adapters/")]
+    assert {name for name, tree in inner if {"Put", "Delete"} & set(mentioned(tree))} == DRAFTING
+    committing = {
+        name
+        for name, tree in inner
+        if any(called(call) == "commit" and (call.args or call.keywords) for call in calls(tree))
     }
-    stating = {name: kinds for name, kinds in found.items() if kinds}
-    assert stating == {name: kinds for name, kinds in WRITERS.items() if kinds}
+    assert committing == WRITERS
+
+
+def test_nothing_is_written_to_a_store_but_by_its_adapter() -> None:
+    writing = {
+        "dynamodb": {"transact_write_items", "put_item", "update_item", "delete_item", "batch_write_item"},
+        "sqlite": {"execute", "executemany", "executescript"},
+    }
+    for store, methods in writing.items():
+        names = {name for name, tree in trees(DEPLOYED) if methods & set(mentioned(tree))}
+        assert names
+        assert all(name.startswith(f"adapters/{store}/") for name in names), names
+
+
+def test_no_class_goes_by_another_name() -> None:
+    """So that the tests here know who makes what: neither imported as another, nor assigned to a name."""
+    for name, tree in trees(DEPLOYED):
+        for node in ast.walk(tree):
+            if isinstance(node, ast.alias) and node.asname:
+                assert node.name[:1].islower() or node.asname == node.name, (name, node.name)
+            if isinstance(node, ast.Assign) and isinstance(node.value, ast.Name | ast.Attribute):
+                value = node.value.id if isinstance(node.value, ast.Name) else node.value.attr
+                assert value not in GUARDED, (name, value)
+
+
+GUARDED = {
+    "Put",
+    "Delete",
+    "Memory",
+    "AuditEntry",
+    "OpenScope",
+    "DynamoLedger",
+    "SqliteLedger",
+    "WrongStatusError",
+}
 
 
 def test_the_draft_alone_makes_audit_entries() -> None:
