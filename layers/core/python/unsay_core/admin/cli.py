@@ -10,6 +10,7 @@ from rich.console import Console
 
 from unsay_core.adapters.dynamodb.access import DynamoKeys
 from unsay_core.adapters.world import real_world
+from unsay_core.admin.bindings import actor_command, bind_command, bindings_command, unbind_command
 from unsay_core.admin.reindex import reindex_command
 from unsay_core.admin.stack import DEFAULT_STACK, Stack
 from unsay_core.application.access import NewKey, first_admin, store_key
@@ -43,6 +44,10 @@ def bootstrap(stack_name: str = DEFAULT_STACK) -> dict[str, str]:
     return {"id": made.key.id, "secret": made.secret}
 
 
+app.command("bind")(bind_command)
+app.command("unbind")(unbind_command)
+app.command("bindings")(bindings_command)
+app.command("actor")(actor_command)
 app.command("reindex")(reindex_command)
 
 

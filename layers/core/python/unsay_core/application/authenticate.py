@@ -60,6 +60,16 @@ class Identity:
         )
 
 
+def subject_id(issuer: str, subject: str, keyring: Keyring) -> str:
+    """Under which id a subject of an issuer acts here: stable, and not to be read back."""
+    return f"oidc_{keyring.actor_digest(json.dumps([issuer, subject]))}"
+
+
+def role_id(arn: str, keyring: Keyring) -> str:
+    """Under which id a role acts here, by its own ARN."""
+    return f"iam_{keyring.actor_digest(arn)}"
+
+
 class Tokens(Protocol):
     """Whoever checks the tokens of the configured issuers."""
 
@@ -99,16 +109,16 @@ class Authenticator:
         claims = self._tokens.verified(credential, self._now())
         if claims is None:
             return None
-        subject = json.dumps([claims["iss"], claims["sub"]])
         ends = datetime.fromtimestamp(claims["exp"], UTC)
-        return self._bound(f"oidc_{self._keyring.actor_digest(subject)}", claims["iss"], claims, ends)
+        actor = subject_id(claims["iss"], claims["sub"], self._keyring)
+        return self._bound(actor, claims["iss"], claims, ends)
 
     def role(self, arn: str) -> Identity | None:
         """Who an IAM role is to us, by the ARN the gateway says of a signed request."""
         claims = role_claims(arn)
         if claims is None:
             return None
-        return self._bound(f"iam_{self._keyring.actor_digest(claims['arn'])}", None, claims)
+        return self._bound(role_id(claims["arn"], self._keyring), None, claims)
 
     def _bound(
         self, principal_id: str, issuer: str | None, claims: Mapping[str, Any], ends: datetime | None = None

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from botocore.config import Config
 
-from unsay_core.adapters.dynamodb.access import DynamoRegistry
+from unsay_core.adapters.dynamodb.access import DynamoBindings, DynamoRegistry
 from unsay_core.adapters.dynamodb.items import Place
 from unsay_core.adapters.dynamodb.ledger import DynamoLedger
 from unsay_core.adapters.dynamodb.pointer import DynamoBookmark, DynamoReadPointer
@@ -54,6 +54,11 @@ class Operator:
     def keyring(self) -> Keyring:
         """The deployment's keys."""
         return read_keyring(self._session, self._outputs["PepperSecretArn"])
+
+    @cached_property
+    def bindings(self) -> DynamoBindings:
+        """Who of another house is granted what."""
+        return DynamoBindings(self._dynamodb, self._outputs["AccessTable"])
 
     @cached_property
     def pointer(self) -> DynamoReadPointer:
