@@ -248,6 +248,21 @@ def test_no_table_is_scanned_and_no_statement_language_is_used() -> None:
         assert not {"scan", "query_paginator"} & set(strings(tree)), name
 
 
+def test_callers_with_keys_do_not_wait_for_what_tokens_need() -> None:
+    """In a fresh interpreter: cryptography takes as long to import as much of the rest."""
+    program = (
+        "import os, sys\n"
+        "from unsay_core import settings\n"
+        "names = settings.variables(settings.AuthorizerSettings).values()\n"
+        "os.environ.update(dict.fromkeys(names, 'x'), AWS_DEFAULT_REGION='eu-central-1')\n"
+        "import functions.authorizer.handler\n"
+        "assert 'boto3' in sys.modules\n"
+        "assert not {'jwt', 'cryptography'} & sys.modules.keys()\n"
+    )
+    done = subprocess.run([sys.executable, "-c", program], cwd=ROOT, capture_output=True, check=False)
+    assert done.returncode == 0, done.stderr.decode()
+
+
 HANDLERS = ("api", "authorizer", "project", "index", "extract")
 
 
