@@ -60,6 +60,9 @@ test: $(READY) $(NODE_READY) synth check ## The whole gate, offline: everything 
 breaks: $(READY) ## Break the code in every way the tests promise to see (ONLY='words of a promise'); takes long
 	@$(VENV)/python tools/breaks.py --only "$(ONLY)"
 
+bench: $(READY) ## Measure calls, processor time, latency, cold start: one table, and build/bench.json (ONLY='cpu calls')
+	@$(VENV)/python -m tests.bench $(ONLY)
+
 format: $(READY) ## Put the code into shape
 	@$(VENV)/ruff check --quiet --fix . ; $(VENV)/ruff format --quiet .
 

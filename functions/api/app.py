@@ -36,9 +36,6 @@ def _pattern(path: str) -> re.Pattern[str]:
     return re.compile("/".join(segments))
 
 
-_PATHS = [(operation.method, _pattern(operation.path)) for operation in OPERATIONS]
-
-
 class InternalError(UnsayError, status=500, code="internal", title="Something went wrong"):
     """A fault of ours."""
 
@@ -82,7 +79,8 @@ class Api:
             self._service.uses.note(identity.root, identity.last_used)
 
     def _nothing_there(self, _error: Exception) -> Response[str]:
-        methods = [method for method, path in _PATHS if path.fullmatch(self._router.current_event.path)]
+        asked = self._router.current_event.path
+        methods = [each.method for each in OPERATIONS if _pattern(each.path).fullmatch(asked)]
         if not methods:
             return self._problem(NotFoundError("there is no such call"))
         answer = self._problem(MethodNotAllowedError("this path does not take that method"))

@@ -36,9 +36,13 @@ COMPUTED_NAMES = {
     "adapters/records.py",
     "application/draft.py",
     "contracts/requests.py",
+    "functions/api/endpoints/__init__.py",
     "functions/api/endpoints/memories.py",
 }
-COMPUTED_IMPORTS = {"adapters/snapshots.py"}  # of the runtime's own hooks, where there are any
+COMPUTED_IMPORTS = {
+    "adapters/snapshots.py",  # of the runtime's own hooks, where there are any
+    "functions/api/endpoints/__init__.py",  # of its own modules, by names that stand there
+}
 
 
 def name_of(path: Path) -> str:

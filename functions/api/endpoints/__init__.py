@@ -1,10 +1,12 @@
-"""One function per operation: read the request, call the use case, render the answer."""
+"""One function per operation: read the request, call the use case, render the answer.
+
+A module is imported when the first of its operations is asked for: a cold start waits for no other.
+"""
 
 from __future__ import annotations
 
+from importlib import import_module
 from typing import TYPE_CHECKING
-
-from functions.api.endpoints import access, conversations, memories, people, public, reads
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -13,39 +15,48 @@ if TYPE_CHECKING:
     from functions.api.endpoints.reply import Reply
     from unsay_core.bootstrap.aws import ApiService
 
+
+def _of(module: str, name: str) -> Callable[[Call, ApiService], Reply]:
+    def endpoint(call: Call, service: ApiService) -> Reply:
+        reply: Reply = getattr(import_module(f"{__name__}.{module}"), name)(call, service)
+        return reply
+
+    return endpoint
+
+
 ENDPOINTS: dict[str, Callable[[Call, ApiService], Reply]] = {
-    "remember": memories.remember_memory,
-    "remember_batch": memories.remember_memories,
-    "edit": memories.edit_memory,
-    "correct": memories.correct_memory,
-    "retract": memories.retract_memory,
-    "dispute": memories.dispute_memory,
-    "forget": memories.forget_memory,
-    "list": reads.list_all,
-    "get": reads.get_memory,
-    "history": reads.get_history,
-    "recall": reads.recall_memories,
-    "statistics": reads.get_statistics,
-    "list_scopes": reads.list_scopes,
-    "list_reviews": people.list_reviews,
-    "decide_review": people.decide_review,
-    "list_tombstones": people.tombstones,
-    "lift_tombstone": people.lift,
-    "erasure": people.get_erasure,
-    "list_erasures": people.erasures,
-    "list_audit": people.audit,
-    "verify_audit": people.verify,
-    "record_messages": conversations.record_messages,
-    "flush_conversation": conversations.flush_conversation,
-    "retry_conversation": conversations.retry_conversation,
-    "list_conversations": conversations.list_conversations,
-    "conversation": conversations.get_conversation,
-    "policy": conversations.get_policy,
-    "set_policy": conversations.put_policy,
-    "make_key": access.make_api_key,
-    "list_keys": access.list_api_keys,
-    "revoke_key": access.revoke_api_key,
-    "delegate": access.make_delegation,
-    "health": public.health,
-    "openapi": public.openapi_document,
+    "remember": _of("memories", "remember_memory"),
+    "remember_batch": _of("memories", "remember_memories"),
+    "edit": _of("memories", "edit_memory"),
+    "correct": _of("memories", "correct_memory"),
+    "retract": _of("memories", "retract_memory"),
+    "dispute": _of("memories", "dispute_memory"),
+    "forget": _of("memories", "forget_memory"),
+    "list": _of("reads", "list_all"),
+    "get": _of("reads", "get_memory"),
+    "history": _of("reads", "get_history"),
+    "recall": _of("reads", "recall_memories"),
+    "statistics": _of("reads", "get_statistics"),
+    "list_scopes": _of("reads", "list_scopes"),
+    "list_reviews": _of("people", "list_reviews"),
+    "decide_review": _of("people", "decide_review"),
+    "list_tombstones": _of("people", "tombstones"),
+    "lift_tombstone": _of("people", "lift"),
+    "erasure": _of("people", "get_erasure"),
+    "list_erasures": _of("people", "erasures"),
+    "list_audit": _of("people", "audit"),
+    "verify_audit": _of("people", "verify"),
+    "record_messages": _of("conversations", "record_messages"),
+    "flush_conversation": _of("conversations", "flush_conversation"),
+    "retry_conversation": _of("conversations", "retry_conversation"),
+    "list_conversations": _of("conversations", "list_conversations"),
+    "conversation": _of("conversations", "get_conversation"),
+    "policy": _of("conversations", "get_policy"),
+    "set_policy": _of("conversations", "put_policy"),
+    "make_key": _of("access", "make_api_key"),
+    "list_keys": _of("access", "list_api_keys"),
+    "revoke_key": _of("access", "revoke_api_key"),
+    "delegate": _of("access", "make_delegation"),
+    "health": _of("public", "health"),
+    "openapi": _of("public", "openapi_document"),
 }

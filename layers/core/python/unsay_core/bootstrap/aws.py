@@ -28,11 +28,9 @@ from unsay_core.application.access import UseNotes
 from unsay_core.application.authenticate import Authenticator
 from unsay_core.application.bindings import RecentBindings
 from unsay_core.application.breaker import Breaker, GuardedSearch
-from unsay_core.application.extract import Extractor
 from unsay_core.application.generations import Reading
 from unsay_core.application.keys import Keyring
 from unsay_core.application.ledger import ready_ref
-from unsay_core.application.metering import Meter
 from unsay_core.application.ports import AuditScope, IndexScope, OpenScope, ProjectScope, WorkScope
 from unsay_core.application.scopes import NotedOnce
 from unsay_core.bootstrap.generations import SearchOfReading, index_of
@@ -44,6 +42,7 @@ if TYPE_CHECKING:
 
     from mypy_boto3_dynamodb import DynamoDBClient
 
+    from unsay_core.application.extract import Extractor
     from unsay_core.application.ports import Search, World
     from unsay_core.generations import Generation
     from unsay_core.settings import (
@@ -270,6 +269,10 @@ class ExtractService(_Keyed):
         The marker alone tells the scope's name, and it is held against the id under which it was found.
         `letter` goes to the dead letters should the batch fail.
         """
+        # Here, for no other λ's cold start should wait for the extraction.
+        from unsay_core.application.extract import Extractor
+        from unsay_core.application.metering import Meter
+
         clients = self.sessions.assume(self.settings.extractor_role_arn, scope_id)
         place = Place(scope_id, self.settings.ledger_table, self.settings.record_table)
         ledger = DynamoLedger(clients.client("dynamodb"), place)

@@ -54,7 +54,8 @@ _RESERVED = frozenset(
 class Wire(BaseModel):
     """A request or answer. Strict: `"1"` is not a number, and an unknown field is an error."""
 
-    model_config = ConfigDict(extra="forbid", strict=True, arbitrary_types_allowed=True)
+    # Built when first used: a process that starts for one call needs one model, and waits for no other.
+    model_config = ConfigDict(extra="forbid", strict=True, arbitrary_types_allowed=True, defer_build=True)
 
     @field_validator("*", mode="wrap")
     @classmethod

@@ -13,7 +13,7 @@ from unsay_core.domain.memory import Kind, Reason, Status, Trust
 class Answer(BaseModel):
     """An answer of the service. Clients ignore what they do not know."""
 
-    model_config = ConfigDict(extra="ignore")
+    model_config = ConfigDict(extra="ignore", defer_build=True)
 
 
 class FieldProblem(Answer):

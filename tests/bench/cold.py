@@ -1,0 +1,65 @@
+"""What a cold start costs: importing and making the api λ, against its three libraries alone."""
+
+from __future__ import annotations
+
+import json
+import statistics
+import subprocess
+import sys
+from dataclasses import fields
+from typing import TYPE_CHECKING
+
+from tests.bench.table import Figure
+from tests.functional.aws import GENERATIONS
+from tests.support.stack import ROOT
+from unsay_core.generations import as_plain
+from unsay_core.settings import ApiSettings, variables
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+SECTION = "Cold start"
+RUNS = 5
+_LIBRARIES = """
+import boto3
+from pydantic import BaseModel, TypeAdapter
+from aws_lambda_powertools import Logger
+from aws_lambda_powertools.event_handler import APIGatewayHttpResolver
+boto3.session.Session()
+"""
+_FUNCTION = "import functions.api.handler"
+_MEASURED = """
+import resource, time
+began = time.process_time()
+{code}
+print(time.process_time() - began, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)
+"""
+
+
+def figures() -> Iterator[Figure]:
+    """Each in a process of its own, several times."""
+    libraries, _ = _measured(_LIBRARIES)
+    function, memory = _measured(_FUNCTION)
+    yield Figure(SECTION, "boto3 session, Powertools and pydantic", libraries, "ms of CPU")
+    yield Figure(SECTION, "the api λ, imported and made", function, "ms of CPU")
+    yield Figure(SECTION, "… against its libraries", function / libraries, "times", 1.6)
+    yield Figure(SECTION, "… memory", memory, "MiB")
+
+
+def _measured(code: str) -> tuple[float, float]:
+    """The median processor time in milliseconds, and the most memory in MiB."""
+    environment = {variables(ApiSettings)[field.name]: "x" for field in fields(ApiSettings)}
+    environment |= {
+        variables(ApiSettings)["index_generations"]: json.dumps(as_plain(GENERATIONS)),
+        "PYTHONPATH": ":".join(sys.path),
+        "PATH": "/usr/bin:/bin",
+        "AWS_DEFAULT_REGION": "us-east-1",
+        "POWERTOOLS_SERVICE_NAME": "api",
+        "POWERTOOLS_METRICS_NAMESPACE": "unsay",
+    }
+    found = []
+    for _ in range(RUNS):
+        command = [sys.executable, "-c", _MEASURED.format(code=code)]
+        ended = subprocess.run(command, cwd=ROOT, env=environment, check=True, capture_output=True, text=True)
+        found.append([float(part) for part in ended.stdout.split()])
+    return statistics.median(spent for spent, _ in found) * 1_000, max(most for _, most in found) / 1_024
