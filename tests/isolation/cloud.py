@@ -54,6 +54,16 @@ class Issued:
     expires_at: datetime
 
 
+@dataclass(frozen=True)
+class Use:
+    """What a role was used for: an action, on an area of a table."""
+
+    role: str
+    action: str
+    table: str
+    area: str
+
+
 @dataclass
 class Document:
     """What the knowledge base holds of a memory."""
@@ -75,6 +85,7 @@ class Cloud:
     documents: dict[str, Document] = field(default_factory=dict)
     issued: dict[str, Issued] = field(default_factory=dict)
     refused: list[str] = field(default_factory=list)
+    used: set[Use] = field(default_factory=set)
     lock: threading.RLock = field(default_factory=threading.RLock)
     _tokens: Iterator[int] = field(default_factory=lambda: itertools.count(1))
 
@@ -193,16 +204,18 @@ class Dynamo:
     def __init__(self, cloud: Cloud, token: str) -> None:
         self._cloud, self._token = cloud, token
 
-    def _allow(self, table: str, *partitions: str) -> None:
+    def _allow(self, action: str, table: str, *partitions: str) -> None:
         for partition in partitions:
             self._cloud.allow(self._token, f"dynamodb:{table}", partition)
+            area = partition.rpartition("#")[2]
+            self._cloud.used.add(Use(self._cloud.issued[self._token].role, action, table, area))
 
     def batch_get_item(self, *, RequestItems: Any) -> Any:
         found: dict[str, list[Item]] = {}
         with self._cloud.lock:
             for table, asked in RequestItems.items():
                 keys = [(key["pk"]["S"], key["sk"]["S"]) for key in asked["Keys"]]
-                self._allow(table, *(partition for partition, _ in keys))
+                self._allow("BatchGetItem", table, *(partition for partition, _ in keys))
                 held = self._cloud.tables[table]
                 found[table] = [held[p][s] for p, s in keys if s in held.get(p, {})]
         return {"Responses": found}
@@ -219,7 +232,7 @@ class Dynamo:
         partition = ExpressionAttributeValues[":pk"]["S"]
         after = ExpressionAttributeValues.get(":after", {}).get("S")
         with self._cloud.lock:
-            self._allow(TableName, partition)
+            self._allow("Query", TableName, partition)
             items = self._cloud.tables[TableName].get(partition, {})
             sorts = sorted(items, reverse=not ScanIndexForward)
             if after is not None:
@@ -230,8 +243,9 @@ class Dynamo:
     def transact_write_items(self, *, TransactItems: Any) -> Any:
         parts = [next(iter(part.items())) for part in TransactItems]
         with self._cloud.lock:
-            for _, part in parts:
-                self._allow(part["TableName"], _key(part)["pk"]["S"])
+            for kind, part in parts:
+                action = "ConditionCheckItem" if kind == "ConditionCheck" else f"{kind}Item"
+                self._allow(action, part["TableName"], _key(part)["pk"]["S"])
             reasons = [{"Code": "None" if self._holds(p) else "ConditionalCheckFailed"} for _, p in parts]
             if any(reason["Code"] != "None" for reason in reasons):
                 raise refusal("TransactionCanceledException", CancellationReasons=reasons)

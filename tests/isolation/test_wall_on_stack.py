@@ -32,7 +32,8 @@ BOTH, BARE, ACCESS, ANCHORS, SEARCH, DOCUMENTS = (
 )
 SECRET = "the heron stands on one leg"
 DENIED = "AccessDenied"
-OF_NO_SCOPE = {"/v1/policy", "/v1/scopes", "/v1/keys"}  # what they name lies in the access table
+# What these name lies in the access table.
+OF_NO_SCOPE = {"/v1/policy", "/v1/scopes", "/v1/keys", "/v1/delegations"}
 SCOPED = [route for route in routes() if route.places and route.path not in OF_NO_SCOPE]
 MORE = {"remember_batch": {"items": [{"content": "word"}]}}
 
