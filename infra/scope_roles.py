@@ -60,7 +60,7 @@ class ScopeRole:
     knowledge_base: tuple[str, ...] = ()
 
 
-READS = ("GetItem", "BatchGetItem", "Query")
+READS = ("BatchGetItem", "Query")
 READ = (Items("LedgerRead", LEDGER, READS), Items("RecordRead", RECORD, READS))
 
 # Areas of the ledger: H head, M memories, V replaced versions, D duplicate digests, K slots, P pending index
@@ -73,9 +73,8 @@ ROLES = (
         trusted=("api",),
         items=(
             *READ,
-            Items("LedgerPut", LEDGER, ("PutItem",), "HMVDKPRLCQI"),
-            Items("LedgerDelete", LEDGER, ("DeleteItem",), "DKPR"),
-            Items("LedgerCheck", LEDGER, ("ConditionCheckItem",)),
+            Items("LedgerPut", LEDGER, ("PutItem",), "HMVDKPRCQI"),
+            Items("LedgerDelete", LEDGER, ("DeleteItem",), "DKR"),
             Items("RecordAppend", RECORD, ("PutItem",), "AT"),
             Items("RecordCheck", RECORD, ("ConditionCheckItem",), "T"),
         ),
@@ -86,7 +85,7 @@ ROLES = (
         items=(
             *READ,
             Items("LedgerPut", LEDGER, ("PutItem",), "HMVPREIKC"),
-            Items("LedgerDelete", LEDGER, ("DeleteItem",), "MVDKPRLI"),
+            Items("LedgerDelete", LEDGER, ("DeleteItem",), "MVDKR"),
             Items("RecordAppend", RECORD, ("PutItem",), "AT"),
         ),
     ),

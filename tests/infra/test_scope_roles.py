@@ -12,17 +12,17 @@ import pytest
 from tests.infra.conftest import listed
 
 OWN = "${aws:PrincipalTag/scope}"
-READS = {"GetItem": "*", "BatchGetItem": "*", "Query": "*"}
+READS = {"BatchGetItem": "*", "Query": "*"}
 RETRIEVE = {"Retrieve"}
 WRITE_INDEX = {"IngestKnowledgeBaseDocuments", "DeleteKnowledgeBaseDocuments", "GetKnowledgeBaseDocuments"}
 GRANTED = {
     "Reader": {"Ledger": READS, "Record": READS},
     "Writer": {
-        "Ledger": READS | {"PutItem": "HMVDKPRLCQI", "DeleteItem": "DKPR", "ConditionCheckItem": "*"},
+        "Ledger": READS | {"PutItem": "HMVDKPRCQI", "DeleteItem": "DKR"},
         "Record": READS | {"PutItem": "AT", "ConditionCheckItem": "T"},
     },
     "Eraser": {
-        "Ledger": READS | {"PutItem": "HMVPREIKC", "DeleteItem": "MVDKPRLI"},
+        "Ledger": READS | {"PutItem": "HMVPREIKC", "DeleteItem": "MVDKR"},
         "Record": READS | {"PutItem": "AT"},
     },
     "Extractor": {

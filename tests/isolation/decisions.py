@@ -210,7 +210,7 @@ def _writes() -> Iterator[Row]:
     whole = transaction(
         ("Put", LEDGER, key("M")),
         ("Put", RECORD, key("A")),
-        ("Delete", LEDGER, key("P")),
+        ("Delete", LEDGER, key("D")),
         ("ConditionCheck", RECORD, key("T")),
     )
     yield Row(WRITER, "transaction of put, delete and check", whole, ALLOW)

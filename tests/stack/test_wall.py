@@ -110,7 +110,8 @@ def test_the_api_functions_bare_role_is_denied_every_table_and_bucket(stack: Sta
 def test_an_opened_scope_reads_its_own_and_is_denied_its_neighbour(stack: Stack, opened, neighbours, role):
     (own, memory_id), (other, other_id) = neighbours
     dynamodb, ledger = opened("dynamodb", role), stack.outputs["LedgerTable"]
-    assert "Item" in dynamodb.get_item(TableName=ledger, Key=key(own, "M", memory_id))
+    mine = {ledger: {"Keys": [key(own, "M", memory_id)]}}
+    assert len(dynamodb.batch_get_item(RequestItems=mine)["Responses"][ledger]) == 1
     assert denied(dynamodb.get_item, TableName=ledger, Key=key(other, "M", other_id))
     query = {
         "TableName": ledger,
@@ -141,7 +142,8 @@ def test_nobody_changes_or_removes_what_the_record_holds(stack: Stack, opened, n
     (own, _), _ = neighbours
     dynamodb, record = opened("dynamodb", role), {"TableName": stack.outputs["RecordTable"]}
     entry = key(own, "A", "000000000001")
-    assert "Item" in dynamodb.get_item(**record, Key=entry)
+    name = record["TableName"]
+    assert dynamodb.batch_get_item(RequestItems={name: {"Keys": [entry]}})["Responses"][name]
     assert denied(dynamodb.delete_item, **record, Key=entry)
     assert denied(
         dynamodb.update_item,
