@@ -41,7 +41,7 @@ def all_read_first(service: FakeService) -> Callable[[str, int], None]:
         def together(refs: Sequence[Any]) -> Any:
             found = read(refs)
             if next(calls) < writers:
-                barrier.wait(20)
+                barrier.wait(60)
             return found
 
         ledger.read = together  # type: ignore[method-assign]

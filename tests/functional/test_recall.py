@@ -89,7 +89,7 @@ def test_a_late_index_is_not_waited_for_beyond_the_deadline(api: Caller, service
     api.remember(LISBON)
     index_all(service)
     answered = threading.Event()
-    service.knowledge_base.before_search = lambda: answered.wait(20) and None
+    service.knowledge_base.before_search = lambda: answered.wait(60) and None
     answer = api.recall(deadline_ms=50)
     answered.set()
     assert (answer["degraded"], answer["reasons"]) == (True, ["knowledge_base_timeout"])

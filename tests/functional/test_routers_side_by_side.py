@@ -30,13 +30,13 @@ def test_a_request_that_is_held_up_is_still_answered_as_itself(service: FakeServ
     def slowly(principal: Any, scope: Any, *given: Any, **more: Any) -> Any:
         if scope.canonical == "slow":
             held.set()
-            go.wait(20)
+            go.wait(60)
         return opened(principal, scope, *given, **more)
 
     service.open_scope = slowly  # type: ignore[method-assign]
     with ThreadPoolExecutor(1) as pool:
         slow = pool.submit(ask, service, "slow")
-        assert held.wait(20)
+        assert held.wait(60)
         assert ask(service, "quick")["request_id"] == "request-quick"
         go.set()
         assert (slow.result()["code"], slow.result()["request_id"]) == ("not_found", "request-slow")

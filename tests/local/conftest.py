@@ -22,7 +22,7 @@ SAMPLE_APP = Path(__file__).with_name("sample_app")
 CONFIG = Config(retries={"max_attempts": 1, "mode": "standard"}, s3={"addressing_style": "path"})
 
 
-def until(condition, seconds=15.0):
+def until(condition, seconds=60.0):
     """What the condition returns once it is true; fails at the deadline."""
     deadline = time.monotonic() + seconds
     while not (found := condition()):

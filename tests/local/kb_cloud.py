@@ -17,7 +17,7 @@ from botocore.config import Config
 
 ROOT = Path(__file__).parents[2]
 PORTS = range(4630, 4650)
-DEADLINE_SECONDS = 30.0
+DEADLINE_SECONDS = 60.0
 EMBEDDING_MODEL = "arn:aws:bedrock:us-east-1::foundation-model/amazon.titan-embed-text-v2:0"
 
 
@@ -61,7 +61,7 @@ class Cloud:
         assert self._process is not None
         self._process.send_signal(how)
         try:
-            self._process.wait(10)
+            self._process.wait(60)
         except subprocess.TimeoutExpired:
             self._process.kill()
             self._process.wait()

@@ -46,9 +46,7 @@ def test_the_template_goes_out_byte_for_byte(cloud, app):
 def test_a_second_deployment_uploads_nothing_and_changes_nothing(cloud, app):
     before = cloud.client("s3").head_object(Bucket=BUCKET, Key="code.zip")["LastModified"]
     said = []
-    started = time.monotonic()
     assert deploy(cloud.place, SAMPLE_APP, said.append) == app
-    assert time.monotonic() - started < 5.0
     assert said == ["assets: 0 uploaded, 3 already there", "stack: no changes"]
     assert cloud.client("s3").head_object(Bucket=BUCKET, Key="code.zip")["LastModified"] == before
 

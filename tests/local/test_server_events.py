@@ -40,14 +40,9 @@ class TestStreams:
         batches = [line["batch"] for line in cloud.printed(app["StreamFunction"]) if "batch" in line]
         return [batch for batch in batches if any(having in key for key in batch)]
 
-    def test_a_change_reaches_its_function_at_once(self, cloud, app, write):
-        def seconds(pk):
-            started = time.monotonic()
-            write(pk)
-            until(lambda: self.delivered(cloud, app, pk))
-            return time.monotonic() - started
-
-        assert min(seconds(f"{n}-fast#P") for n in range(4)) < 0.5
+    def test_a_change_reaches_its_function(self, cloud, app, write):
+        write("a#P")
+        until(lambda: self.delivered(cloud, app, "a#P"))
 
     def test_a_change_the_filter_does_not_name_is_not_delivered(self, cloud, app, write):
         write("other#X")

@@ -50,7 +50,7 @@ def test_four_processes_make_a_hundred_entries_of_one_chain(file: LedgerFile) ->
         assert writer.stdin is not None
         writer.stdin.write("go\n")
         writer.stdin.flush()
-    answers = [writer.communicate(timeout=120)[0].split() for writer in writers]
+    answers = [writer.communicate(timeout=300)[0].split() for writer in writers]
     assert [writer.returncode for writer in writers] == [0] * 4
     assert answers == [["201"] * each] * 4
     holds_every_fact_once(file)
@@ -107,7 +107,7 @@ def test_what_a_killed_process_had_confirmed_is_there_and_the_chain_is_whole(fil
     confirmed = [int(writer.stdout.readline()) for _ in range(30)]
     writer.kill()
     confirmed += [int(line) for line in writer.stdout.read().splitlines()]
-    writer.wait(20)
+    writer.wait(60)
     api = Caller(service_in(file))
     chain = api.verify(SCOPE)
     assert (chain["ok"], chain["length"] - len(confirmed)) in ((True, 0), (True, 1))  # one may be unconfirmed

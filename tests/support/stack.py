@@ -26,7 +26,7 @@ T = TypeVar("T")
 _numbers = itertools.count(1)
 
 
-def eventually(look: Callable[[], T], *, within: float = 20.0) -> T:
+def eventually(look: Callable[[], T], *, within: float = 60.0) -> T:
     """What `look` returns as soon as it is true; fails when it never was."""
     give_up = time.monotonic() + within
     while not (found := look()):
