@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import json
+import re
 import threading
 import time
 from base64 import b64encode
@@ -16,6 +17,7 @@ import httpx
 
 from functions.api.app import Api
 from unsay_core.contracts import exact_json
+from unsay_core.contracts.operations import OPERATIONS, Operation
 from unsay_core.domain.scope import Action, Grant, Principal, PrincipalKind, ScopePattern
 
 if TYPE_CHECKING:
@@ -124,6 +126,7 @@ class Caller:
         flat = {
             name: value if isinstance(value, str) else value[0] for name, value in answer["headers"].items()
         }
+        require_documented(method, path.removeprefix("/iam"), answer["statusCode"])
         return Answer(answer["statusCode"], answer["body"], flat)
 
     def remember(
@@ -246,6 +249,22 @@ class Caller:
     def listed(self, scope: str = "acme/alice", **parameters: Any) -> list[str]:
         """The contents of the first page of a listing."""
         return [memory["content"] for memory in self.list(scope, **parameters)["items"]]
+
+
+def operation_at(method: str, path: str) -> Operation | None:
+    """The call that a request is, if there is one."""
+    for operation in OPERATIONS:
+        pattern = re.sub(r"\\{\w+\\}", "[^/]+", re.escape(operation.path))
+        if operation.method == method and re.fullmatch(pattern, path):
+            return operation
+    return None
+
+
+def require_documented(method: str, path: str, status: int) -> None:
+    """Every answer that a test gets is one that the call documents; our faults are the test's to judge."""
+    operation = operation_at(method, path)
+    if operation is not None and status not in (405, 500):
+        assert status in operation.statuses, f"{operation.name} does not document {status}"
 
 
 def persistently(call: Callable[[], Answer]) -> Answer:

@@ -13,16 +13,17 @@ from unsay_core.contracts.operations import OPERATIONS, Operation
 from unsay_core.contracts.schemas import Problem
 
 _REFUSALS = {
-    "400": "The request is not valid.",
-    "403": "The caller's grants do not allow this.",
-    "404": "There is no such thing in this scope.",
-    "409": "Its status, or a tombstone, does not allow this.",
-    "410": "It was forgotten.",
-    "412": "It has changed since it was read.",
-    "413": "A part of the request is over its limit.",
-    "422": "A credential, or an Idempotency-Key used with another body.",
-    "428": "If-Match is missing.",
-    "503": "Try again after Retry-After seconds.",
+    400: "The request is not valid.",
+    401: "Nobody we know, or not any more.",
+    403: "The caller's grants do not allow this.",
+    404: "There is no such thing in this scope.",
+    409: "Its status, a tombstone or what was sent before does not allow this.",
+    410: "It was forgotten.",
+    412: "It has changed since it was read.",
+    413: "A part of the request is over its limit.",
+    422: "A credential, or an Idempotency-Key used with another body.",
+    428: "If-Match is missing.",
+    503: "Try again after Retry-After seconds.",
 }
 
 
@@ -90,12 +91,11 @@ def _parameters(operation: Operation, named: dict[Any, Any], schemas: dict[str, 
 
 def _responses(operation: Operation, named: dict[Any, Any]) -> dict[str, Any]:
     answer = {"description": "Done.", "content": {"application/json": {"schema": named[operation.answer]}}}
-    if operation.is_public:
-        return {str(operation.status): answer}
     problem = {"application/problem+json": {"schema": named[Problem]}}
-    refusals = {code: {"description": text, "content": problem} for code, text in _REFUSALS.items()}
-    again = {"200": answer} if operation.name == "remember" else {}
-    return {str(operation.status): answer, **again, **refusals}
+    return {
+        str(status): {"description": _REFUSALS[status], "content": problem} if status >= 400 else answer
+        for status in operation.statuses
+    }
 
 
 def main() -> None:

@@ -11,7 +11,10 @@ from unsay_core.contracts import conversations, requests, schemas
 
 @dataclass(frozen=True, slots=True)
 class Operation:
-    """One call. Its path parameters stand in braces; `action` is the grant it needs, if any."""
+    """One call. Its path parameters stand in braces; `action` is the grant it needs, if any.
+
+    `refusals` are the statuses that only this call's own rules lead to; see `statuses` for the rest.
+    """
 
     name: str
     method: str
@@ -23,11 +26,27 @@ class Operation:
     body: type[BaseModel] | None = None
     status: int = 200
     headers: tuple[str, ...] = field(default=())
+    refusals: tuple[int, ...] = ()
+    also: tuple[int, ...] = ()  # other statuses of success
 
     @property
     def is_public(self) -> bool:
         """True if the call needs no credential."""
         return self.name in ("health", "openapi")
+
+    @property
+    def statuses(self) -> tuple[int, ...]:
+        """Every status that the service answers this call with, its own faults apart."""
+        found = {self.status, 400, *self.also, *self.refusals}
+        if not self.is_public:
+            found |= {401, 403, 503}
+        if "{id}" in self.path:
+            found |= {404}
+        if self.body is not None:
+            found |= {413}
+        if "If-Match" in self.headers:
+            found |= {412, 428}
+        return tuple(sorted(found))
 
 
 class OpenApiOut(schemas.Answer):
@@ -47,6 +66,8 @@ OPERATIONS = (
         body=requests.RememberIn,
         status=201,
         headers=("Idempotency-Key",),
+        refusals=(409, 410, 422),
+        also=(200,),
     ),
     Operation(
         "list",
@@ -77,6 +98,7 @@ OPERATIONS = (
         body=requests.CorrectIn,
         status=201,
         headers=("If-Match", "Idempotency-Key"),
+        refusals=(409, 410, 422),
     ),
     Operation(
         "forget",
@@ -87,6 +109,7 @@ OPERATIONS = (
         action="forget",
         query=requests.ForgetQuery,
         status=202,
+        refusals=(410, 413),
     ),
     Operation(
         "remember_batch",
@@ -108,6 +131,7 @@ OPERATIONS = (
         query=requests.ScopeQuery,
         body=requests.EditIn,
         headers=("If-Match",),
+        refusals=(409, 422),
     ),
     Operation(
         "retract",
@@ -119,6 +143,7 @@ OPERATIONS = (
         query=requests.ScopeQuery,
         body=requests.ReasonIn,
         headers=("If-Match", "Idempotency-Key"),
+        refusals=(409, 410, 422),
     ),
     Operation(
         "dispute",
@@ -130,6 +155,7 @@ OPERATIONS = (
         query=requests.ScopeQuery,
         body=requests.ReasonIn,
         headers=("If-Match", "Idempotency-Key"),
+        refusals=(409, 410, 422),
     ),
     Operation(
         "history",
@@ -159,6 +185,7 @@ OPERATIONS = (
         query=requests.ScopeQuery,
         body=requests.DecisionIn,
         headers=("If-Match", "Idempotency-Key"),
+        refusals=(409, 410, 422),
     ),
     Operation(
         "list_tombstones",
@@ -179,6 +206,7 @@ OPERATIONS = (
         query=requests.ScopeQuery,
         body=requests.ReasonIn,
         headers=("Idempotency-Key",),
+        refusals=(409, 422),
     ),
     Operation(
         "list_audit",
@@ -253,6 +281,7 @@ OPERATIONS = (
         body=requests.KeyIn,
         status=201,
         headers=("Idempotency-Key",),
+        refusals=(410, 422),
     ),
     Operation(
         "list_keys",
@@ -280,6 +309,7 @@ OPERATIONS = (
         body=requests.DelegationIn,
         status=201,
         headers=("Idempotency-Key",),
+        refusals=(410, 422),
     ),
     Operation(
         "record_messages",
@@ -290,6 +320,7 @@ OPERATIONS = (
         action="write",
         body=conversations.MessagesIn,
         status=202,
+        refusals=(409,),
     ),
     Operation(
         "flush_conversation",
@@ -300,6 +331,7 @@ OPERATIONS = (
         action="write",
         query=requests.ScopeQuery,
         status=202,
+        refusals=(404,),
     ),
     Operation(
         "retry_conversation",
@@ -310,6 +342,7 @@ OPERATIONS = (
         action="write",
         query=requests.ScopeQuery,
         status=202,
+        refusals=(404,),
     ),
     Operation(
         "list_conversations",
@@ -328,6 +361,7 @@ OPERATIONS = (
         conversations.ConversationOut,
         action="read",
         query=conversations.ConversationQuery,
+        refusals=(404,),
     ),
     Operation(
         "policy",
