@@ -1,4 +1,4 @@
-"""`python -m local demo`: a conversation is remembered, recalled, corrected and forgotten, on this machine.
+"""`python -m local demo`: a conversation is extracted, recalled, corrected and forgotten, on this machine.
 
 Everything runs in a local cloud of its own, in a temporary folder that is removed afterwards. The exit
 code is 0 only if every step held; lines of the conversation that cannot be used are reported, and cost
@@ -173,7 +173,7 @@ def _key(admin: unsay.Memory, timed: Stopwatch, scope: str) -> str:
 
 def _live(steps: Steps, transcript: Transcript) -> None:
     stored = steps.feed(transcript)
-    told = plot([turn for turn in transcript.of("user") if turn.line in stored.memories])
+    told = plot(stored.told)
     target = steps.recalls(told, stored)
     corrected = steps.corrects(told, target)
     steps.forgets(told, corrected, target)

@@ -6,18 +6,26 @@ import statistics
 import time
 from collections import defaultdict
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, ParamSpec, TypeVar
+from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
 from rich.console import Console
-from rich.progress import track
 from rich.text import Text
 
 from local.transcript import Refusal, Transcript, Turn
-from unsay import ErasureOut, ForbiddenError, MemoryOut, NotFoundError, ProblemError, TombstonedError
+from unsay import (
+    BatchStateOut,
+    ErasureOut,
+    ForbiddenError,
+    MemoryOut,
+    MessageOut,
+    NotFoundError,
+    ProblemError,
+    TombstonedError,
+)
 from unsay_core.domain.timeline import rfc3339
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from local.demo_plot import Plot
     from unsay import Memory, RecallOut
@@ -32,6 +40,8 @@ _SHOWN_ITEMS = 3
 _SHOWN_CHARACTERS = 90
 _SHOWN_REFUSALS = 50
 _SERVER_ERROR = 500
+_MOST_TURNS = 50  # in one request
+_REQUEST_BYTES = 150_000
 
 
 class NotHeldError(Exception):
@@ -108,11 +118,15 @@ def one_line(text: str) -> str:
 
 @dataclass(slots=True)
 class Stored:
-    """What became of the user's turns: memories by line, and how many were there before."""
+    """What became of a conversation: its memories, and each again as a turn whose line is its place here."""
 
-    memories: dict[int, MemoryOut] = field(default_factory=dict)
-    deduplicated: int = 0
+    memories: list[MemoryOut] = field(default_factory=list)
     refused: list[Refusal] = field(default_factory=list)
+
+    @property
+    def told(self) -> list[Turn]:
+        """What is remembered, as if somebody said just that."""
+        return [Turn(place, "user", memory.content) for place, memory in enumerate(self.memories)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,59 +141,121 @@ class Steps:
     timed: Stopwatch
 
     def feed(self, transcript: Transcript) -> Stored:
-        """Remember the user's turns one by one; what the service refuses costs that turn alone."""
+        """Hand in the conversation, to be extracted; what the service refuses costs that turn alone."""
         stored = Stored()
         started = time.perf_counter()
-        console = self.show.console
-        for turn in track(
-            transcript.of("user"),
-            "remember",
-            console=console,
-            transient=True,
-            disable=not console.is_terminal,
-        ):
-            self._remember(turn, stored)
-        took = time.perf_counter() - started
+        self.show.asks("converse", f"{len(transcript.turns)} turns, whoever speaks")
+        handed = sum(self._hand_in(turns, stored) for turns in _requests(transcript.turns))
         self.show.refusals(stored.refused)
-        expect(bool(stored.memories), "at least one turn is stored")
-        self.show.asks("remember", "the user's turns, one by one")
+        expect(handed > 0, "at least one turn is stored")
+        batches = self._extracted()
+        stored.memories = self._remembered()
+        created = sum(len(batch.created) for batch in batches)
+        self._stands_on_evidence(stored.memories)
         refused = len(transcript.refused) + len(stored.refused)
         self.show.holds(
-            f"{len(stored.memories)} stored, {stored.deduplicated} deduplicated, {refused} lines refused"
-            f" in {took:.1f} s"
+            f"{len(stored.memories)} memories, {created - len(stored.memories)} for a person to look at,"
+            f" {sum(map(_said_again, batches))} said again, {refused} lines refused"
+            f" in {time.perf_counter() - started:.1f} s"
         )
+        if not stored.memories:
+            self._remember_turns(transcript, stored)
         return stored
 
-    def _remember(self, turn: Turn, stored: Stored) -> None:
-        # When something was said is not since when it is true, so `at` goes beside it, not into valid_from.
-        said = {"said_at": rfc3339(turn.at)} if turn.at else {}
+    def _hand_in(self, turns: Sequence[Turn], stored: Stored) -> int:
+        """How many turns of a request are stored; one that is refused is sent turn by turn."""
+        messages = [_message(turn) for turn in turns]
         try:
-            memory = self.timed(
-                self.memory.remember,
-                turn.content,
-                scope=self.scope,
-                run_id=RUN_ID,
-                message_seqs=[turn.line],
-                metadata=said,
-            )
+            self.timed(self.memory.converse, RUN_ID, messages, scope=self.scope)
         except ProblemError as error:
             if error.status >= _SERVER_ERROR:
                 raise
-            stored.refused.append(Refusal(turn.line, f"the service refused it: {error}"))
-            return
-        if memory.deduplicated:
-            stored.deduplicated += 1
-        else:
-            stored.memories[turn.line] = memory
+            if len(turns) > 1:
+                return sum(self._hand_in([turn], stored) for turn in turns)
+            stored.refused.append(Refusal(turns[0].line, f"the service refused it: {error}"))
+            return 0
+        return len(turns)
+
+    def _extracted(self) -> list[BatchStateOut]:
+        """The batches, once none waits any more; each has to be done."""
+        self.timed(self.memory.flush, RUN_ID, scope=self.scope)
+        found: dict[str, BatchStateOut] = {}
+        give_up = time.perf_counter() + _PATIENCE_SECONDS
+        with self.show.console.status("waiting for the extraction …"):
+            while True:
+                talk = self.timed(self.memory.conversation, RUN_ID, scope=self.scope, limit=1)
+                found |= {batch.id: batch for batch in talk.batches}
+                if talk.extracted_through == talk.high_water or talk.failed:
+                    break
+                expect(time.perf_counter() < give_up, f"extraction ends within {_PATIENCE_SECONDS:.0f} s")
+                time.sleep(_POLL_SECONDS)
+        expect(not talk.failed, "every batch is done")
+        return list(found.values())
+
+    def _remembered(self) -> list[MemoryOut]:
+        """Every memory of the conversation, oldest first."""
+        found: list[MemoryOut] = []
+        cursor = None
+        while True:
+            page = self.timed(
+                self.memory.list, scope=self.scope, order="asc", limit=100, cursor=cursor, run_id=RUN_ID
+            )
+            found += page.items
+            cursor = page.next_cursor
+            if cursor is None:
+                return found
+
+    def _stands_on_evidence(self, memories: Sequence[MemoryOut]) -> None:
+        """Each memory quotes a message of the user's, word for word."""
+        said: dict[int, MessageOut] = {}
+        cursor = None
+        while True:
+            talk = self.timed(self.memory.conversation, RUN_ID, scope=self.scope, cursor=cursor)
+            said |= {message.seq: message for message in talk.messages}
+            cursor = talk.next_cursor
+            if cursor is None:
+                break
+        for memory in memories:
+            message = said[memory.source.message_seqs[0]]
+            expect(message.role == "user", "a memory comes from what the user said")
+            quote = memory.source.quote or "?"
+            expect(quote in message.content, "a memory quotes its message word for word")
+        for message in said.values():
+            if message.redacted:
+                why = ", ".join(message.redacted)
+                self.show.line("!", "yellow", f"line {message.seq}: stored without a {why}")
+
+    def _remember_turns(self, transcript: Transcript, stored: Stored) -> None:
+        """Without a model the local cloud finds sentences in the first person alone."""
+        self.show.asks("remember", "the user's turns as they are: nobody says I, my, we or our")
+        for turn in transcript.of("user"):
+            try:
+                memory = self.timed(
+                    self.memory.remember,
+                    turn.content,
+                    scope=self.scope,
+                    run_id=RUN_ID,
+                    message_seqs=[turn.line],
+                )
+            except ProblemError as error:
+                if error.status >= _SERVER_ERROR:
+                    raise
+                self.show.refusals([Refusal(turn.line, f"the service refused it: {error}")])
+                continue
+            if not memory.deduplicated:
+                stored.memories.append(memory)
+        expect(bool(stored.memories), "at least one turn is stored")
+        self.show.holds(f"{len(stored.memories)} stored")
 
     def recalls(self, plot: Plot, stored: Stored) -> MemoryOut:
         """A recall finds what was said, at once; returns the memory that the next steps are about."""
         found = self._recall(plot.question)
         if plot.is_telling:
             target = stored.memories[plot.turn.line]
-            expect(target.id in _ids(found), f"recall finds line {plot.turn.line}")
+            line = target.source.message_seqs[0]
+            expect(target.id in _ids(found), f"recall finds line {line}")
         else:
-            known = {memory.id: memory for memory in stored.memories.values()}
+            known = {memory.id: memory for memory in stored.memories}
             expect(bool(found.items) and set(_ids(found)) <= set(known), "recall finds what was said")
             target = known[_ids(found)[0]]
         line = target.source.message_seqs[0]
@@ -259,7 +335,7 @@ class Steps:
             expect(question != own.content or _ids(found) == [own.id], "the second scope recalls its own")
         listed = self.timed(self.other.list, scope=self.elsewhere)
         expect([memory.id for memory in listed.items] == [own.id], "the second scope lists its own alone")
-        some = next(iter(stored.memories.values()))
+        some = stored.memories[0]
         expect(
             _raises(NotFoundError, lambda: self.other.get(some.id, scope=self.elsewhere)), "404 across scopes"
         )
@@ -274,6 +350,29 @@ class Steps:
         found = self.timed(self.memory.recall, question, scope=self.scope)
         self.show.found(found)
         return found
+
+
+def _said_again(batch: BatchStateOut) -> int:
+    """What was known already, or said twice in one batch."""
+    return len(batch.merged) + sum(each.count for each in batch.dropped if each.reason == "duplicate")
+
+
+def _message(turn: Turn) -> dict[str, Any]:
+    said_at = {"at": rfc3339(turn.at)} if turn.at else {}
+    return {"seq": turn.line, "role": turn.role, "content": turn.content, **said_at}
+
+
+def _requests(turns: Sequence[Turn]) -> Iterator[list[Turn]]:
+    """The turns in as few requests as the service takes them in."""
+    request: list[Turn] = []
+    for turn in turns:
+        size = sum(len(each.content.encode()) for each in (*request, turn))
+        if request and (len(request) == _MOST_TURNS or size > _REQUEST_BYTES):
+            yield request
+            request = []
+        request.append(turn)
+    if request:
+        yield request
 
 
 def _ids(found: RecallOut) -> list[str]:

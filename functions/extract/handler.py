@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from functions.entrypoint import log_fault, logger
 from unsay_core.adapters.messaging import batch_of_event
-from unsay_core.application.extract import extract
+from unsay_core.application.extract import extract, next_in_line
 from unsay_core.bootstrap.aws import ExtractService
 from unsay_core.settings import ExtractSettings
 
@@ -27,7 +27,7 @@ def handler(event: dict[str, Any], context: LambdaContext) -> dict[str, Any]:
     pauses: dict[str, int] = {}
     waiting: list[str] = []
     for record in event["Records"]:
-        pause = _pause(record) if context.get_remaining_time_in_millis() > ENOUGH_MS else 1.0
+        pause = _pause(record, context) if _has_time(context) else 1.0
         if pause is not None:
             waiting.append(record["messageId"])
             pauses[record["receiptHandle"]] = _patience(pause, record["attributes"])
@@ -35,8 +35,16 @@ def handler(event: dict[str, Any], context: LambdaContext) -> dict[str, Any]:
     return {"batchItemFailures": [{"itemIdentifier": message_id} for message_id in waiting]}
 
 
-def _pause(record: dict[str, Any]) -> float | None:
-    """Seconds until a message is worth another look; None when it is done with."""
+def _has_time(context: LambdaContext) -> bool:
+    return context.get_remaining_time_in_millis() > ENOUGH_MS
+
+
+def _pause(record: dict[str, Any], context: LambdaContext) -> float | None:
+    """Seconds until a message is worth another look; None when it is done with.
+
+    The batches that follow in the run are worked on as long as there is time; each has a message of its own,
+    which finds nothing left to do.
+    """
     try:
         scope_id, run_id, number = batch_of_event(json.loads(record["body"]))
     except (KeyError, TypeError, ValueError) as fault:
@@ -44,11 +52,21 @@ def _pause(record: dict[str, Any]) -> float | None:
         service.dead_letters.set_aside(record["body"], record["messageId"])
         return None
     try:
-        by = service.extractor(scope_id, run_id, number, record["body"])
-        return extract(run_id, number, by) if by else None
+        pause = _extracted(scope_id, run_id, number)
+        following: int | None = number
+        while pause is None and following is not None and _has_time(context):
+            following = next_in_line(run_id, service.extract_ledger(scope_id))
+            if following is not None and _extracted(scope_id, run_id, following) is not None:
+                break
     except Exception as fault:  # noqa: BLE001 - one batch's trouble must not hold up another's
         log_fault("a batch could not be extracted", fault)
         return 1.0
+    return pause
+
+
+def _extracted(scope_id: str, run_id: str, number: int) -> float | None:
+    by = service.extractor(scope_id, run_id, number)
+    return extract(run_id, number, by) if by else None
 
 
 def _patience(pause: float, attributes: dict[str, str]) -> int:

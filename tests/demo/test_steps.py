@@ -43,7 +43,7 @@ def steps_of(stack):
 
 def run(steps, transcript):
     stored = steps.feed(transcript)
-    told = plot([turn for turn in transcript.of("user") if turn.line in stored.memories])
+    told = plot(stored.told)
     target = steps.recalls(told, stored)
     corrected = steps.corrects(told, target)
     steps.forgets(told, corrected, target)
@@ -128,8 +128,10 @@ def test_with_an_honest_service_every_step_holds(steps_of, transcript):
     steps = steps_of()
     run(steps, transcript)
     calls = {verb: len(took) for verb, took in steps.timed.seconds.items()}
-    assert calls["remember"] == len(transcript.of("user")) + 3
+    assert (calls["converse"], calls["flush"], calls["remember"]) == (1, 1, 3)
     assert (calls["correct"], calls["forget"]) == (1, 1)
+    shown = steps.show.console.file.getvalue()
+    assert "6 memories, 1 for a person to look at, 0 said again, 0 lines refused" in shown
 
 
 @pytest.mark.stack
@@ -159,28 +161,49 @@ def test_scopes_that_are_not_apart_are_found_out(steps_of, transcript):
         run(same, transcript)
 
 
+class Fabricating(unsay.Memory):
+    """Its memories quote what nobody said."""
+
+    def list(self, **kwargs):
+        page = super().list(**kwargs)
+        for memory in page.items:
+            memory.source.quote = "I said no such thing."
+        return page
+
+
 @pytest.mark.stack
-def test_a_turn_the_service_refuses_is_reported_by_line_and_costs_itself(steps_of):
-    said = ["I like tea.", "my password: Abc123Abc123Abc123Abc1", "y" * 20_000, "I like tea.", "I like jam."]
+def test_what_is_refused_or_redacted_is_reported_by_line_and_costs_itself(steps_of):
+    said = ["I like tea.", "my password: Abc123Abc123Abc123Abc1", "y" * 262_144, "I like tea.", "I like jam."]
     steps = steps_of()
     stored = steps.feed(Transcript([Turn(n, "user", text) for n, text in enumerate(said, start=1)]))
-    assert list(stored.memories) == [1, 5]
-    assert stored.deduplicated == 1
-    assert [(r.line, r.why.split(":")[1].strip()) for r in stored.refused] == [
-        (2, "422 secret_refused"),
-        (3, "413 too_large"),
-    ]
+    assert [memory.content for memory in stored.memories] == ["I like tea.", "I like jam."]
+    assert stored.memories[1].source.message_seqs == [5]
+    assert [(r.line, r.why.split(":")[1].strip()) for r in stored.refused] == [(3, "413 too_large")]
     shown = steps.show.console.file.getvalue()
-    assert "line 2: the service refused it: 422 secret_refused" in shown
+    assert "line 2: stored without a credential" in shown
+    assert "2 memories, 0 for a person to look at, 1 said again, 1 lines refused" in shown
     assert "Abc123" not in shown
     assert "yyyy" not in shown
-    assert steps.memory.get(stored.memories[5]).source.message_seqs == [5]
+
+
+@pytest.mark.stack
+def test_where_nobody_speaks_of_themselves_the_turns_are_remembered_as_they_are(steps_of, transcript):
+    steps = steps_of()
+    turns = [Turn(n, "user", f"The {thing} is blue.") for n, thing in enumerate(("sky", "sea"), start=1)]
+    run(steps, Transcript(turns))
+    assert "nobody says I, my, we or our" in steps.show.console.file.getvalue()
+
+
+@pytest.mark.stack
+def test_a_quote_that_nobody_said_is_found_out(steps_of, transcript):
+    with pytest.raises(NotHeldError, match="word for word"):
+        steps_of(Fabricating).feed(transcript)
 
 
 @pytest.mark.stack
 def test_when_nothing_could_be_stored_the_demo_ends(steps_of):
     with pytest.raises(NotHeldError, match="at least one turn is stored"):
-        steps_of().feed(Transcript([Turn(1, "user", "y" * 20_000)]))
+        steps_of().feed(Transcript([Turn(1, "user", "y" * 262_144)]))
 
 
 def test_a_text_is_shown_on_one_line_and_a_terminal_obeys_nothing_in_it():

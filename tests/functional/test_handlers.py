@@ -11,10 +11,11 @@ from typing import Any
 
 import pytest
 
+from tests.support.extraction import AWAY, Talk, drain
 from tests.support.fakes import FakeService
 from tests.support.http import Caller, event, principal
 from unsay_core import settings
-from unsay_core.adapters.messaging import body_of_task
+from unsay_core.adapters.messaging import body_of_task, event_of_batch
 from unsay_core.application.access import first_admin, store_key
 from unsay_core.application.ledger import Area
 from unsay_core.application.ports import IndexTask, UnreadableError
@@ -44,7 +45,7 @@ def handlers(service: FakeService, monkeypatch: pytest.MonkeyPatch) -> Iterator[
     """The deployed modules, with this service in place of the one from the environment."""
     monkeypatch.setenv("AWS_DEFAULT_REGION", "eu-central-1")
     found = {}
-    for name in ("authorizer", "project", "index"):
+    for name in ("authorizer", "project", "index", "extract"):
         for variable in settings.variables(getattr(settings, f"{name.capitalize()}Settings")).values():
             monkeypatch.setenv(variable, "https://example.invalid/value")
         found[name] = import_module(f"functions.{name}.handler")
@@ -385,3 +386,79 @@ def test_an_entry_that_cannot_be_read_holds_up_no_other(
     answer = handlers["project"].handler({"Records": records}, CONTEXT)
     assert failures(answer) == []
     assert [task.memory_id for task in service.queue.tasks] == [memory["id"]]
+
+
+def batch_record(scope_id: str, run_id: str, number: int, place: int = 1, attempt: int = 1) -> dict[str, Any]:
+    record = copy.deepcopy(event("queue_record"))
+    record["messageId"], record["receiptHandle"] = f"message-{place}", f"handle-{place}"
+    record["body"] = event_of_batch(scope_id, run_id, number)
+    record["attributes"]["ApproximateReceiveCount"] = str(attempt)
+    return record
+
+
+ROOMY = SimpleNamespace(**{**vars(CONTEXT), "get_remaining_time_in_millis": lambda: 170_000})
+
+
+def test_a_message_of_a_conversation_is_worked_on_with_the_batches_that_follow(
+    service: FakeService, api: Caller, handlers: dict[str, ModuleType]
+) -> None:
+    talk = Talk(api)
+    talk.say(*(f"I own cup {n}." for n in range(10)), flush=True)
+    (scope_id,) = service.ledgers
+    records = [batch_record(scope_id, "run-1", number, number) for number in (1, 2)]
+    assert handlers["extract"].handler({"Records": records}, ROOMY) == {"batchItemFailures": []}
+    assert {batch["state"] for batch in talk.read()["batches"]} == {"done"}
+    assert len(service.model.asked) == 2
+    assert handlers["extract"].handler({"Records": records}, ROOMY) == {"batchItemFailures": []}
+    assert len(service.model.asked) == 2
+
+
+def test_only_what_is_not_done_comes_back_and_later_each_time(
+    service: FakeService, api: Caller, handlers: dict[str, ModuleType]
+) -> None:
+    good, away = Talk(api, "good"), Talk(api, "away")
+    good.say("I own a cup.", flush=True)
+    away.say("I own a mug.", flush=True)
+    (scope_id,) = service.ledgers
+    service.model.replies = [service.model.otherwise, AWAY, AWAY]
+    records = [batch_record(scope_id, "good", 1, 1), batch_record(scope_id, "away", 1, 2)]
+    answer = handlers["extract"].handler({"Records": records}, ROOMY)
+    assert answer == {"batchItemFailures": [{"itemIdentifier": "message-2"}]}
+    first = service.queue.postponed["handle-2"]
+    handlers["extract"].handler({"Records": [batch_record(scope_id, "away", 1, 2, attempt=4)]}, ROOMY)
+    assert 1 <= first < service.queue.postponed["handle-2"] <= 300
+    assert good.read()["batches"][0]["state"] == "done"
+
+
+def test_without_time_left_nothing_is_begun(
+    service: FakeService, api: Caller, handlers: dict[str, ModuleType]
+) -> None:
+    Talk(api).say("I own a cup.", flush=True)
+    (scope_id,) = service.ledgers
+    answer = handlers["extract"].handler({"Records": [batch_record(scope_id, "run-1", 1)]}, CONTEXT)
+    assert answer == {"batchItemFailures": [{"itemIdentifier": "message-1"}]}
+    assert service.model.asked == []
+
+
+def test_a_message_that_names_no_batch_is_set_aside(
+    service: FakeService, handlers: dict[str, ModuleType]
+) -> None:
+    record = batch_record("x", "y", 1) | {"body": "{}"}
+    assert handlers["extract"].handler({"Records": [record]}, ROOMY) == {"batchItemFailures": []}
+    assert service.dead_letters.letters == ["{}"]
+
+
+def test_a_marker_calls_the_extractor_by_ids_alone(
+    service: FakeService, api: Caller, handlers: dict[str, ModuleType]
+) -> None:
+    Talk(api).say("I own a cup.", flush=True)
+    (scope_id,) = service.ledgers
+    record = stream_record(scope_id, Area.READY, "run-1#000001")
+    handlers["project"].handler({"Records": [record]}, CONTEXT)
+    assert service.bus.events == [  # type: ignore[attr-defined]
+        ("conversation.ready", {"scope_id": scope_id, "run_id": "run-1", "batch": 1})
+    ]
+    drain(service)
+    service.bus.events.clear()  # type: ignore[attr-defined]
+    handlers["project"].handler({"Records": [record]}, CONTEXT)
+    assert service.bus.events == []  # type: ignore[attr-defined]

@@ -92,7 +92,7 @@ def ready(service: FakeService) -> Iterator[tuple[str, str, int]]:
 
 def deliver(service: FakeService, scope_id: str, run_id: str, number: int) -> float | None:
     """Work on one batch, as the λ does with one message."""
-    by = service.extractor(scope_id, run_id, number, f"{run_id}/{number}")
+    by = service.extractor(scope_id, run_id, number)
     return extract(run_id, number, by) if by else None
 
 

@@ -348,7 +348,11 @@ class FakeService:
         indexes = {number: FakeIndex(base, scope_id) for number, base in self.generations.items()}
         return IndexScope(scope_id, self.ledgers[scope_id], self.documents[scope_id], indexes)
 
-    def extractor(self, scope_id: str, run_id: str, number: int, letter: str) -> Extractor | None:
+    def extract_ledger(self, scope_id: str) -> MemoryLedger:
+        """The ledger of one scope, as the extract λ has it."""
+        return self.ledgers[scope_id]
+
+    def extractor(self, scope_id: str, run_id: str, number: int) -> Extractor | None:
         """What the extract λ works on a batch with."""
         ledger = self.ledgers[scope_id]
         marker = ledger.read([ready_ref(run_id, number)]).get(ready_ref(run_id, number))
@@ -369,7 +373,7 @@ class FakeService:
         meter = Meter(root, self.model.name, steering, self.counters)
 
         def give_up(run_id: str, number: int) -> None:
-            self.dead_letters.set_aside(letter, f"{run_id}-{number}")
+            self.dead_letters.set_aside(f"{run_id}/{number}", f"{run_id}-{number}")
 
         return Extractor(opened, self.world, self.model, meter, steering, give_up)
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from unsay_core.adapters.aws_errors import translated
 from unsay_core.application.ports import IndexTask
+from unsay_core.application.project import BATCH_READY
 from unsay_core.domain.ids import is_digest, is_id
 
 if TYPE_CHECKING:
@@ -110,6 +111,12 @@ def batch_of_event(event: Mapping[str, Any]) -> tuple[str, str, int]:
     """Scope id, run and number of the batch in an event; raises `KeyError`, `TypeError`, `ValueError`."""
     detail = event["detail"]
     return str(detail["scope_id"]), str(detail["run_id"]), int(detail["batch"])
+
+
+def event_of_batch(scope_id: str, run_id: str, number: int) -> str:
+    """A message that calls for a batch, as the bus would put it: so that a dead letter can be sent again."""
+    detail = {"scope_id": scope_id, "run_id": run_id, "batch": number}
+    return json.dumps({"source": SOURCE, "detail-type": BATCH_READY, "detail": detail})
 
 
 class EventBridgeBus:

@@ -70,6 +70,12 @@ def extract(run_id: str, number: int, by: Extractor) -> float | None:
     return _work(leased, by)
 
 
+def next_in_line(run_id: str, ledger: Ledger) -> int | None:
+    """The batch whose turn it is in a run, if any waits."""
+    run = ledger.read([run_ref(run_id)]).get(run_ref(run_id))
+    return run.open[0].number if run and run.open else None
+
+
 def _has_turn(run: Run, number: int) -> bool:
     return bool(run.open) and run.open[0].number == number
 

@@ -16,7 +16,13 @@ from unsay_core.adapters.dynamodb.items import Place
 from unsay_core.adapters.dynamodb.ledger import DynamoLedger
 from unsay_core.adapters.dynamodb.pointer import DynamoReadPointer
 from unsay_core.adapters.dynamodb.policies import DynamoPolicies
-from unsay_core.adapters.messaging import EventBridgeBus, SqsDeadLetters, SqsIndexQueue, SqsPostponer
+from unsay_core.adapters.messaging import (
+    EventBridgeBus,
+    SqsDeadLetters,
+    SqsIndexQueue,
+    SqsPostponer,
+    event_of_batch,
+)
 from unsay_core.adapters.metrics import FOREIGN_HITS, count
 from unsay_core.adapters.oidc import OidcTokens, issuers_of
 from unsay_core.adapters.s3.anchors import S3Anchors
@@ -263,19 +269,23 @@ class ExtractService(_Keyed):
         client = self.session.client("bedrock-runtime", config=PATIENT)
         return ConverseModel(lambda: client, self.settings.model_id, guardrail)
 
-    def extractor(self, scope_id: str, run_id: str, number: int, letter: str) -> Extractor | None:
+    def extract_ledger(self, scope_id: str) -> DynamoLedger:
+        """The ledger of one scope, under the extractor's role."""
+        clients = self.sessions.assume(self.settings.extractor_role_arn, scope_id)
+        place = Place(scope_id, self.settings.ledger_table, self.settings.record_table)
+        return DynamoLedger(clients.client("dynamodb"), place)
+
+    def extractor(self, scope_id: str, run_id: str, number: int) -> Extractor | None:
         """What one batch is extracted with; None if its marker is gone, and the work done with it.
 
         The marker alone tells the scope's name, and it is held against the id under which it was found.
-        `letter` goes to the dead letters should the batch fail.
         """
         # Here, for no other λ's cold start should wait for the extraction.
         from unsay_core.application.extract import Extractor
         from unsay_core.application.metering import Meter
 
         clients = self.sessions.assume(self.settings.extractor_role_arn, scope_id)
-        place = Place(scope_id, self.settings.ledger_table, self.settings.record_table)
-        ledger = DynamoLedger(clients.client("dynamodb"), place)
+        ledger = self.extract_ledger(scope_id)
         marker = ledger.read([ready_ref(run_id, number)]).get(ready_ref(run_id, number))
         if marker is None:
             return None
@@ -302,6 +312,7 @@ class ExtractService(_Keyed):
         meter = Meter(root, self.settings.model_id, steering, self._counters)
 
         def give_up(run_id: str, number: int) -> None:
+            letter = event_of_batch(scope_id, run_id, number)
             self.dead_letters.set_aside(letter, f"{run_id}-{number}")
 
         return Extractor(opened, self.world, self.model, meter, steering, give_up)
