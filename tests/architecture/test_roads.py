@@ -160,7 +160,7 @@ def test_these_alone_open_a_session() -> None:
         "ApiService.open_scope",
         "ApiService.open_audit",  # opens the scope first
         "ApiService._access",  # keys and names of scopes: no tag, no scope
-        "ExtractService.extractor",  # the same of a batch of messages
+        "ExtractService.clients",  # the same of a batch of messages
         "ExtractService._metering",
         "_Workshop.clients",  # the workers' door: the tag is the scope of the message or record
         "ProjectService._registrar",

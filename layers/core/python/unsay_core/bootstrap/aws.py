@@ -269,9 +269,13 @@ class ExtractService(_Keyed):
         client = self.session.client("bedrock-runtime", config=PATIENT)
         return ConverseModel(lambda: client, self.settings.model_id, guardrail)
 
+    def clients(self, scope_id: str) -> ScopedClients:
+        """The clients of the scope's tagged session."""
+        return self.sessions.assume(self.settings.extractor_role_arn, scope_id)
+
     def extract_ledger(self, scope_id: str) -> DynamoLedger:
         """The ledger of one scope, under the extractor's role."""
-        clients = self.sessions.assume(self.settings.extractor_role_arn, scope_id)
+        clients = self.clients(scope_id)
         place = Place(scope_id, self.settings.ledger_table, self.settings.record_table)
         return DynamoLedger(clients.client("dynamodb"), place)
 
@@ -284,8 +288,7 @@ class ExtractService(_Keyed):
         from unsay_core.application.extract import Extractor
         from unsay_core.application.metering import Meter
 
-        clients = self.sessions.assume(self.settings.extractor_role_arn, scope_id)
-        ledger = self.extract_ledger(scope_id)
+        clients, ledger = self.clients(scope_id), self.extract_ledger(scope_id)
         marker = ledger.read([ready_ref(run_id, number)]).get(ready_ref(run_id, number))
         if marker is None:
             return None
