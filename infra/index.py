@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING, Any
 from aws_cdk import Stack
 
 from infra.knowledge_base import KnowledgeBase
-from unsay_core.generations import KnowledgeBaseGeneration, as_plain
+from infra.vectors import VectorBucket
+from unsay_core.generations import KnowledgeBaseGeneration, VectorsGeneration, as_plain
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from infra.stage import Stage
     from unsay_core.generations import Generation
@@ -22,7 +23,8 @@ DIMENSIONS = {
     "amazon.titan-embed-text-v2:0": (256, 512, 1024),
     "amazon.nova-2-multimodal-embeddings-v1:0": (256, 384, 1024, 3072),
 }
-BACKENDS = (KnowledgeBaseGeneration.backend,)
+KNOWLEDGE_BASE, VECTORS = KnowledgeBaseGeneration.backend, VectorsGeneration.backend
+BACKENDS = (KNOWLEDGE_BASE, VECTORS)
 
 
 @dataclass(frozen=True)
@@ -67,15 +69,39 @@ class IndexGenerations:
                 dimension=spec.dimension,
             )
             for spec in specs
+            if spec.backend == KNOWLEDGE_BASE
+        ]
+        self.vector_buckets = [
+            VectorBucket(
+                stack,
+                f"Vectors{spec.generation}",
+                stage=stage,
+                generation=spec.generation,
+                model=spec.model,
+                dimension=spec.dimension,
+            )
+            for spec in specs
+            if spec.backend == VECTORS
         ]
 
-    @property
-    def setting(self) -> str:
-        """What the λs are told."""
+    def setting(self, role_arn: Callable[[str], str]) -> str:
+        """What the λs are told; `role_arn` gives the ARN of a role by its name."""
         listed: list[Generation] = [
             KnowledgeBaseGeneration(each.generation, each.id, each.data_source_id)
             for each in self.knowledge_bases
         ]
+        listed += [
+            VectorsGeneration(
+                each.generation,
+                each.name,
+                each.model,
+                each.dimension,
+                finder_role_arn=role_arn("Finder"),
+                indexer_role_arn=role_arn("Indexer"),
+            )
+            for each in self.vector_buckets
+        ]
+        listed.sort(key=lambda each: each.number)
         return str(self._stack.to_json_string(as_plain(listed)))
 
 

@@ -26,8 +26,9 @@ if TYPE_CHECKING:
     from infra.index import IndexGenerations
     from infra.ledger import Tables
 
-SCOPE_TAG = "scope"
+SCOPE_TAG, ROOT_TAG = "scope", "root"
 OWN_SCOPE = f"${{aws:PrincipalTag/{SCOPE_TAG}}}"
+OWN_ROOT = f"${{aws:PrincipalTag/{ROOT_TAG}}}"
 ALL_AREAS = "*"
 LEDGER, RECORD = "ledger", "record"
 LIST, ADD = "list", "add"  # what a role may do with the anchors of its scope; nobody may do both, or more
@@ -120,6 +121,25 @@ ROLES = (
         ),
     ),
 )
+
+
+@dataclass(frozen=True)
+class RootRole:
+    """One role of vector indexes: who may assume it with a `root` tag, and what it may do in that root's."""
+
+    name: str
+    trusted: tuple[str, ...]
+    actions: tuple[str, ...]
+
+
+# An index holds all scopes of a root, so its roles open a root, and nothing else: no item, no document.
+# QueryVectors with a filter needs GetVectors too.
+ROOT_ROLES = (
+    RootRole("Finder", trusted=("api", "extract"), actions=("QueryVectors", "GetVectors")),
+    RootRole(
+        "Indexer", trusted=("index",), actions=("CreateIndex", "PutVectors", "GetVectors", "DeleteVectors")
+    ),
+)
 # Keys and grants belong to no scope: their role carries no tag and reaches no other table.
 ACCESS_TRUSTED = ("api",)
 ACCESS_ACTIONS = ("GetItem", "PutItem", "UpdateItem", "Query", "ConditionCheckItem")
@@ -154,6 +174,8 @@ class ScopeRoles(Construct):
         self._anchors = anchors
         self._index = index
         self._roles = {role.name: self._tagged_role(role) for role in ROLES}
+        if index.vector_buckets:
+            self._roles |= {role.name: self._root_role(role) for role in ROOT_ROLES}
         self._roles["Access"] = self._access_role()
         self._roles["Registrar"] = self._registrar_role()
         self._roles["Meter"] = self._meter_role()
@@ -161,6 +183,10 @@ class ScopeRoles(Construct):
     def arn(self, name: str) -> str:
         """The ARN of a role by its name in the table above."""
         return str(self._roles[name].role_arn)
+
+    def of_roots_for(self, caller: str) -> list[str]:
+        """The roles of vector indexes that a λ may assume; none, if there are none."""
+        return [role.name for role in ROOT_ROLES if caller in role.trusted and role.name in self._roles]
 
     def let_assume(self, caller: iam.IRole, *names: str) -> None:
         """Allow one λ's own role to open scopes with the named roles: the other half of their trust."""
@@ -184,7 +210,9 @@ class ScopeRoles(Construct):
             self,
             spec.name,
             description=f"unsay {spec.name.lower()}: one scope, named by the session tag.",
-            assumed_by=iam.CompositePrincipal(*(_tagged_by(self._callers[name]) for name in spec.trusted)),
+            assumed_by=iam.CompositePrincipal(
+                *(_tagged_by(self._callers[name], SCOPE_TAG) for name in spec.trusted)
+            ),
             inline_policies={"OpenedScope": iam.PolicyDocument(statements=statements)},
             max_session_duration=Duration.hours(1),
         )
@@ -193,6 +221,33 @@ class ScopeRoles(Construct):
         if spec.anchors == ADD:
             self._acknowledge_wildcard(role, self._anchors.bucket)
         return role
+
+    def _root_role(self, spec: RootRole) -> iam.Role:
+        buckets = self._index.vector_buckets
+        statements = [
+            iam.PolicyStatement(
+                sid="RootIndex",
+                actions=[f"s3vectors:{action}" for action in spec.actions],
+                resources=[bucket.index_arn(OWN_ROOT) for bucket in buckets],
+                conditions={"Null": {f"aws:PrincipalTag/{ROOT_TAG}": "false"}},
+            ),
+            iam.PolicyStatement(
+                sid="Embed",
+                actions=["bedrock:InvokeModel"],
+                resources=sorted({bucket.model_arn for bucket in buckets}),
+                conditions={"Null": {f"aws:PrincipalTag/{ROOT_TAG}": "false"}},
+            ),
+        ]
+        return iam.Role(
+            self,
+            spec.name,
+            description=f"unsay {spec.name.lower()}: indexes of one root, named by the session tag.",
+            assumed_by=iam.CompositePrincipal(
+                *(_tagged_by(self._callers[name], ROOT_TAG) for name in spec.trusted)
+            ),
+            inline_policies={"OpenedRoot": iam.PolicyDocument(statements=statements)},
+            max_session_duration=Duration.hours(1),
+        )
 
     def _items_statement(self, items: Items) -> iam.PolicyStatement:
         table = getattr(self._tables, items.table)
@@ -319,12 +374,12 @@ def _listing_statement(sid: str, bucket: s3.Bucket, action: str) -> iam.PolicySt
     )
 
 
-def _tagged_by(caller: iam.IRole) -> iam.IPrincipal:
+def _tagged_by(caller: iam.IRole, tag: str) -> iam.IPrincipal:
     """Exactly this λ's role, and only with the one tag, and never an empty one."""
     return iam.PrincipalWithConditions(
         iam.ArnPrincipal(caller.role_arn),
         {
-            "StringLike": {f"aws:RequestTag/{SCOPE_TAG}": "?*"},
-            "ForAllValues:StringEquals": {"aws:TagKeys": [SCOPE_TAG]},
+            "StringLike": {f"aws:RequestTag/{tag}": "?*"},
+            "ForAllValues:StringEquals": {"aws:TagKeys": [tag]},
         },
     ).with_session_tags()

@@ -86,7 +86,7 @@ class UnsayStack(Stack):
             access_table=self.tables.access.table_name,
             documents_bucket=self.documents.bucket.bucket_name,
             anchors_bucket=self.anchors.bucket.bucket_name,
-            index_generations=self.index.setting,
+            index_generations=self.index.setting(self.scope_roles.arn),
             reader_role_arn=self.scope_roles.arn("Reader"),
             writer_role_arn=self.scope_roles.arn("Writer"),
             eraser_role_arn=self.scope_roles.arn("Eraser"),
@@ -94,7 +94,9 @@ class UnsayStack(Stack):
             pepper_secret_arn=self.pepper.arn,
             oidc=issuers,
         )
-        self.scope_roles.let_assume(api.role, "Reader", "Writer", "Eraser", "Access")
+        self.scope_roles.let_assume(
+            api.role, "Reader", "Writer", "Eraser", "Access", *self.scope_roles.of_roots_for("api")
+        )
         self._let_read_pepper(api.role)
         authorizer.configure(
             AuthorizerSettings,
@@ -126,12 +128,12 @@ class UnsayStack(Stack):
         )
         index.configure(
             IndexSettings,
-            index_generations=self.index.setting,
+            index_generations=self.index.setting(self.scope_roles.arn),
             index_dead_letters_url=self.projection.index_dead.queue_url,
             **shared,
         )
         self.scope_roles.let_assume(project.role, "Projector", "Registrar")
-        self.scope_roles.let_assume(index.role, "Projector")
+        self.scope_roles.let_assume(index.role, "Projector", *self.scope_roles.of_roots_for("index"))
         self.projection.run_project(project, self.tables)
         self.projection.run_index(index)
 
@@ -142,7 +144,7 @@ class UnsayStack(Stack):
             ledger_table=self.tables.ledger.table_name,
             record_table=self.tables.record.table_name,
             access_table=self.tables.access.table_name,
-            index_generations=self.index.setting,
+            index_generations=self.index.setting(self.scope_roles.arn),
             extract_queue_url=self.extraction.queue.queue_url,
             extract_dead_letters_url=self.extraction.dead.queue_url,
             extractor_role_arn=self.scope_roles.arn("Extractor"),
@@ -151,7 +153,9 @@ class UnsayStack(Stack):
             model_id=self.extraction.model_id,
             guardrail=self.extraction.guardrail,
         )
-        self.scope_roles.let_assume(extract.role, "Extractor", "Meter")
+        self.scope_roles.let_assume(
+            extract.role, "Extractor", "Meter", *self.scope_roles.of_roots_for("extract")
+        )
         self._let_read_pepper(extract.role)
         self.extraction.run_extract(extract)
 
@@ -188,7 +192,7 @@ class UnsayStack(Stack):
             "AccessTable": self.tables.access.table_name,
             "DocumentsBucket": self.documents.bucket.bucket_name,
             "AnchorsBucket": self.anchors.bucket.bucket_name,
-            "IndexGenerations": self.index.setting,
+            "IndexGenerations": self.index.setting(self.scope_roles.arn),
             "IndexQueueUrl": self.projection.index_queue.queue_url,
             "IndexDeadLettersUrl": self.projection.index_dead.queue_url,
             "ProjectDeadLettersUrl": self.projection.project_dead.queue_url,

@@ -30,6 +30,7 @@ MODULES = (
     "local.knowledge_base",
     "local.titan",
     "local.converse",
+    "local.nova",
     "local.cfn_types",
 )
 

@@ -14,11 +14,12 @@ from ministack.core import iam_evaluator
 from ministack.core.responses import get_account_id, get_region
 from ministack.services import bedrock_agent, iam
 
+from local import nova, titan
 from local.aws_json import AwsError, invalid
 from local.vector_store import STORE, Index
 
-DIMENSIONS = (256, 512, 1024)
-DEFAULT_DIMENSION = 1024
+# What each embedding model can be asked for; the first is what it gives unasked.
+DIMENSIONS = {"amazon.titan-embed-text-v2:0": titan.DIMENSIONS, nova.MODEL: nova.DIMENSIONS}
 # What a knowledge base does in its index. AWS reports a missing one as a role it cannot assume.
 INDEX_ACTIONS = ("GetIndex", "QueryVectors", "PutVectors", "GetVectors", "DeleteVectors")
 
@@ -80,8 +81,9 @@ def _check_vector_knowledge_base(request: Mapping[str, Any], arn: str) -> None:
 
 def _check_index(index: Index, vector: Mapping[str, Any]) -> None:
     model = (vector.get("embeddingModelConfiguration") or {}).get("bedrockEmbeddingModelConfiguration") or {}
-    dimension = model.get("dimensions", DEFAULT_DIMENSION)
-    if dimension not in DIMENSIONS:
+    known = DIMENSIONS.get(str(vector.get("embeddingModelArn")).rpartition("/")[2], titan.DIMENSIONS)
+    dimension = model.get("dimensions", known[0])
+    if dimension not in known:
         raise invalid(f"The embedding model has no {dimension} dimensions.")
     if model.get("embeddingDataType", "FLOAT32") != "FLOAT32":
         raise invalid("S3 Vectors holds embeddings of type FLOAT32 only.")

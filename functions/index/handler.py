@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
     from unsay_core.application.ports import IndexTask
 
+Place: TypeAlias = "tuple[str, str | None]"
 Messages: TypeAlias = "dict[str, tuple[IndexTask, str]]"
 
 service = IndexService(IndexSettings.from_environment())
@@ -27,8 +28,8 @@ LONGEST_PAUSE = 60  # seconds between two tries of one message; the queue allows
 def handler(event: dict[str, Any], _context: LambdaContext) -> dict[str, Any]:
     """Handle a batch of messages; those that are not done yet come back, at first soon, later seldom."""
     scopes, waiting = _by_scope(event["Records"])
-    for scope_id, messages in scopes.items():
-        waiting.extend(_index(scope_id, messages))
+    for (scope_id, root_id), messages in scopes.items():
+        waiting.extend(_index(scope_id, root_id, messages))
     service.queue.postpone(
         {r["receiptHandle"]: _pause(r["attributes"]) for r in event["Records"] if r["messageId"] in waiting}
     )
@@ -41,9 +42,9 @@ def _pause(attributes: dict[str, str]) -> int:
     return min(LONGEST_PAUSE, doubled)
 
 
-def _by_scope(records: list[dict[str, Any]]) -> tuple[dict[str, Messages], list[str]]:
+def _by_scope(records: list[dict[str, Any]]) -> tuple[dict[Place, Messages], list[str]]:
     """Messages by scope and id; and the ids of those that name no work and could not be set aside."""
-    scopes: dict[str, Messages] = {}
+    scopes: dict[Place, Messages] = {}
     unread: list[str] = []
     for record in records:
         try:
@@ -53,7 +54,8 @@ def _by_scope(records: list[dict[str, Any]]) -> tuple[dict[str, Messages], list[
             if not _set_aside(record["body"], record["messageId"]):
                 unread.append(record["messageId"])
             continue
-        scopes.setdefault(task.scope_id, {})[record["messageId"]] = (task, _attempt(record["attributes"]))
+        place = (task.scope_id, task.root_id)
+        scopes.setdefault(place, {})[record["messageId"]] = (task, _attempt(record["attributes"]))
     return scopes, unread
 
 
@@ -72,12 +74,12 @@ def _attempt(attributes: dict[str, str]) -> str:
     return f"{attributes['SentTimestamp']}/{attributes['ApproximateReceiveCount']}"
 
 
-def _index(scope_id: str, messages: Messages) -> list[str]:
+def _index(scope_id: str, root_id: str | None, messages: Messages) -> list[str]:
     """The ids of the messages that are not done."""
     tasks = list(dict.fromkeys(task for task, _ in messages.values()))
     attempt = max(attempt for _, attempt in messages.values())
     try:
-        scope = service.index_scope(scope_id)
+        scope = service.index_scope(scope_id, root_id)
         strange = foreign(tasks, scope)
         known = [task for task in tasks if task not in strange]
         left = set(index_memories(known, scope, service.world.clock, attempt)) if known else set()

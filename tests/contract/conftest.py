@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import json
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 import boto3
@@ -12,9 +13,11 @@ from botocore.config import Config
 from moto import mock_aws
 
 from tests.support.clients import OneAtATime
+from tests.support.clock import fake_world
 from tests.support.fakes import PEPPER, MemoryDocuments, MemoryIndexQueue, MemoryKeys
 from tests.support.knowledge_base import FakeIndex, FakeKnowledgeBase, FakeSearch
 from tests.support.stack import eventually
+from unsay_core.adapters.bedrock.embedding import BedrockEmbedding, VectorCache
 from unsay_core.adapters.bedrock.index import KnowledgeBaseIndex
 from unsay_core.adapters.bedrock.search import KnowledgeBaseSearch
 from unsay_core.adapters.dynamodb.access import DynamoKeys
@@ -23,6 +26,8 @@ from unsay_core.adapters.dynamodb.ledger import DynamoLedger
 from unsay_core.adapters.memory_ledger import MemoryLedger
 from unsay_core.adapters.messaging import SqsIndexQueue, task_of_message
 from unsay_core.adapters.s3.documents import S3Documents
+from unsay_core.adapters.s3vectors.index import RootIndex, VectorIndex
+from unsay_core.adapters.s3vectors.search import VectorSearch
 from unsay_core.adapters.sqlite import LedgerFile, SqliteLedger
 from unsay_core.application.keys import Keyring
 
@@ -44,6 +49,7 @@ TABLE_KEY = {
     "BillingMode": "PAY_PER_REQUEST",
 }
 ON_STACK = pytest.param("stack", marks=pytest.mark.stack)
+EMBEDDINGS = {"amazon.titan-embed-text-v2:0": 1024, "amazon.nova-2-multimodal-embeddings-v1:0": 384}
 _numbers = itertools.count(1)
 
 
@@ -180,7 +186,7 @@ def keys(request: pytest.FixtureRequest) -> Keys:
 
 
 class Base:
-    """Index and search of two scopes in one knowledge base, and how to wait for it."""
+    """Index and search of two scopes in one index, and how to wait for it."""
 
     def __init__(self, opened: Callable[[str], tuple[Index, Search]], wait: Callable[[Any], None]) -> None:
         self.index, self.search = opened(new_scope_id())
@@ -188,9 +194,43 @@ class Base:
         self.until = wait
 
 
-@pytest.fixture(params=["memory", ON_STACK])
+VECTORS = [pytest.param((model, number), marks=pytest.mark.stack) for model, number in EMBEDDINGS.items()]
+
+
+@pytest.fixture(params=["memory", ON_STACK, *VECTORS], ids=str)
 def base(request: pytest.FixtureRequest) -> Base:
-    """One knowledge base with two scopes in it."""
+    """One index with two scopes in it."""
+    if isinstance(request.param, tuple):
+        return vector_base(request.getfixturevalue("stack"), *request.param)
+    return late_base_of(request)
+
+
+@pytest.fixture(params=["memory", ON_STACK])
+def late_base(request: pytest.FixtureRequest) -> Base:
+    """The same, of those that do what they are asked later."""
+    return late_base_of(request)
+
+
+def vector_base(stack: Stack, model: str, dimension: int) -> Base:
+    """An index of S3 Vectors with a root nobody has used, under the owner's credentials."""
+    client, runtime = stack.aws("s3vectors"), stack.aws("bedrock-runtime")
+    with suppress(client.exceptions.ConflictException):
+        client.create_vector_bucket(vectorBucketName=f"contract-{dimension}")
+    place = RootIndex(f"contract-{dimension}", new_scope_id(), dimension)
+    embedding = BedrockEmbedding(lambda: runtime, model, dimension, VectorCache(), fake_world().executor)
+
+    def opened(scope_id: str) -> tuple[Index, Search]:
+        search = VectorSearch(lambda _: client, lambda _: embedding, place, scope_id, pytest.fail)
+        return VectorIndex(lambda: client, place, embedding, scope_id), search
+
+    def at_once(look: Callable[[], bool]) -> None:
+        assert look()
+
+    return Base(opened, at_once)
+
+
+def late_base_of(request: pytest.FixtureRequest) -> Base:
+    """A knowledge base: in memory, or the deployed one under a scope's session."""
     if request.param == "memory":
         fake = FakeKnowledgeBase()
 

@@ -154,8 +154,90 @@ def test_the_context_may_come_as_text_from_the_command_line():
     assert index_specs(json.dumps([{"generation": 2, **NOVA}])) == [IndexSpec(2, *NOVA.values())]
 
 
-def test_the_generations_of_the_deployment_guide_can_be_deployed():
-    shown = re.findall(r"```json\n(.*?)```", (ROOT / "docs" / "deploy.md").read_text(), re.DOTALL)
+@pytest.mark.parametrize("guide", ["deploy.md", "backends.md"])
+def test_the_generations_that_a_guide_shows_can_be_deployed(guide):
+    shown = re.findall(r"```json\n(.*?)```", (ROOT / "docs" / guide).read_text(), re.DOTALL)
     assert shown
     for context in shown:
         assert len(index_specs(json.loads(f"{{{context}}}")["index"])) > 1
+
+
+VECTORS = {**TITAN, "backend": "s3-vectors"}
+
+
+@pytest.fixture(scope="module")
+def direct(tmp_path_factory) -> Template:
+    """A knowledge base, and S3 Vectors without one beside it."""
+    folder = tmp_path_factory.mktemp("direct") / "cdk.out"
+    listed = [{"generation": 1, **TITAN}, {"generation": 2, **VECTORS}]
+    synthesize(str(folder), stage="dev", index=listed)
+    return Template(folder, "dev")
+
+
+def test_s3_vectors_without_a_knowledge_base_is_a_bucket_that_outlives_its_generation(direct):
+    """CloudFormation cannot delete a bucket with indexes it did not make."""
+    bucket = direct.resources[direct.logical_id("Vectors2", "AWS::S3Vectors::VectorBucket")]
+    assert bucket["Properties"]["VectorBucketName"] == "unsay-dev-g2"
+    assert (bucket["DeletionPolicy"], bucket["UpdateReplacePolicy"]) == ("Retain", "Retain")
+    assert len(direct.of_type("AWS::Bedrock::KnowledgeBase")) == 1
+
+
+def test_without_s3_vectors_there_are_no_roles_for_it(dev):
+    assert not [name for name in dev.of_type("AWS::IAM::Role") if name.startswith("ScopeRolesFinder")]
+
+
+@pytest.mark.parametrize(
+    ("role", "trusted", "actions"),
+    [
+        ("Finder", ("Api", "Extract"), {"QueryVectors", "GetVectors"}),
+        ("Indexer", ("Index",), {"CreateIndex", "PutVectors", "GetVectors", "DeleteVectors"}),
+    ],
+)
+def test_a_role_of_vector_indexes_reaches_the_index_of_its_own_root_and_one_model(
+    direct, role, trusted, actions
+):
+    index, embed = direct.statements(f"ScopeRoles{role}")
+    assert {action.removeprefix("s3vectors:") for action in listed(index["Action"])} == actions
+    bucket = direct.logical_id("Vectors2", "AWS::S3Vectors::VectorBucket")
+    own = {"Fn::Join": ["", [{"Fn::GetAtt": [bucket, "VectorBucketArn"]}, "/index/${aws:PrincipalTag/root}"]]}
+    assert listed(index["Resource"]) == [own]
+    assert embed["Action"] == "bedrock:InvokeModel"
+    assert json.dumps(embed["Resource"]).count("foundation-model/") == 1
+    for statement in (index, embed):
+        assert statement["Condition"] == {"Null": {"aws:PrincipalTag/root": "false"}}
+    made = direct.one("AWS::IAM::Role", f"ScopeRoles{role}")
+    trusts = made["AssumeRolePolicyDocument"]["Statement"]
+    named = {arn["Fn::GetAtt"][0] for trust in trusts for arn in listed(trust["Principal"]["AWS"])}
+    assert named == {direct.logical_id(f"Functions{each}Role", "AWS::IAM::Role") for each in trusted}
+    for trust in trusts:
+        assert set(trust["Action"]) == {"sts:AssumeRole", "sts:TagSession"}
+        assert trust["Condition"] == {
+            "StringLike": {"aws:RequestTag/root": "?*"},
+            "ForAllValues:StringEquals": {"aws:TagKeys": ["root"]},
+        }
+
+
+@pytest.mark.parametrize(
+    ("function", "own", "other"),
+    [("Api", "Finder", "Indexer"), ("Extract", "Finder", "Indexer"), ("Index", "Indexer", "Finder")],
+)
+def test_a_function_may_assume_the_one_role_of_vector_indexes_it_needs(direct, function, own, other):
+    (assume,) = (s for s in direct.statements(f"Functions{function}") if s.get("Sid") == "OpenScopes")
+    assert f"ScopeRoles{own}" in json.dumps(assume["Resource"])
+    assert f"ScopeRoles{other}" not in json.dumps(assume["Resource"])
+
+
+def test_no_role_of_a_scope_reaches_a_vector_index_and_no_role_of_a_root_reaches_a_table(direct):
+    for name in direct.of_type("AWS::IAM::Role"):
+        actions = {action for s in direct.statements(name) for action in listed(s["Action"])}
+        vectors = {action for action in actions if action.startswith("s3vectors:")}
+        if name.startswith(("ScopeRolesFinder", "ScopeRolesIndexer")):
+            assert vectors
+            assert actions - vectors == {"bedrock:InvokeModel"}
+        elif name.startswith("ScopeRoles"):
+            assert not vectors
+
+
+def test_nothing_is_open_in_a_stack_with_both(direct):
+    (report,) = json.loads((direct.folder / "validation-report.json").read_text())["pluginReports"]
+    assert (report["conclusion"], report["violations"]) == ("success", [])

@@ -115,3 +115,44 @@ def test_titan_refuses_what_titan_refuses(ai_cloud: Cloud, request_body: dict, m
     with pytest.raises(ClientError, match=message) as caught:
         invoke(ai_cloud, **request_body)
     assert caught.value.response["Error"]["Code"] == "ValidationException"
+
+
+NOVA = "amazon.nova-2-multimodal-embeddings-v1:0"
+
+
+def nova(value: str, **given: Any) -> dict[str, Any]:
+    text = {"truncationMode": "END", "value": value}
+    asked = {"embeddingPurpose": "GENERIC_INDEX", "text": text, **given}
+    return {"taskType": "SINGLE_EMBEDDING", "singleEmbeddingParams": asked}
+
+
+def test_nova_answers_in_novas_shape_and_near_texts_are_near(ai_cloud: Cloud) -> None:
+    def vector(text: str, **given: Any) -> Any:
+        (found,) = invoke(ai_cloud, NOVA, **nova(text, **given))["embeddings"]
+        assert found["embeddingType"] == "TEXT"
+        return np.array(found["embedding"])
+
+    assert len(vector("hello")) == 3072
+    tea, cup, car = (
+        vector(text, embeddingDimension=384) for text in ("green tea", "a cup of tea", "a fast car")
+    )
+    assert len(tea) == 384
+    assert tea @ cup > tea @ car
+
+
+@pytest.mark.parametrize(
+    "request_body",
+    [
+        {},
+        {"taskType": "SINGLE_EMBEDDING"},
+        nova(""),
+        nova("x", embeddingDimension=512),
+        nova("x", embeddingPurpose="FUN"),
+        nova("x", text={"value": "x"}),
+        {**nova("x"), "taskType": "SEGMENTED_EMBEDDING"},
+    ],
+)
+def test_nova_refuses_what_nova_refuses(ai_cloud: Cloud, request_body: dict) -> None:
+    with pytest.raises(ClientError) as caught:
+        invoke(ai_cloud, NOVA, **request_body)
+    assert caught.value.response["Error"]["Code"] == "ValidationException"

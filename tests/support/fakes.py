@@ -343,7 +343,7 @@ class FakeService:
         anchors = self.anchors[scope_id]
         return ProjectScope(scope_id, self.ledgers[scope_id], self.documents[scope_id], anchors)
 
-    def index_scope(self, scope_id: str) -> IndexScope:
+    def index_scope(self, scope_id: str, root_id: str | None = None) -> IndexScope:
         """A scope as the index λ opens it."""
         indexes = {number: FakeIndex(base, scope_id) for number, base in self.generations.items()}
         return IndexScope(scope_id, self.ledgers[scope_id], self.documents[scope_id], indexes)

@@ -112,9 +112,12 @@ def free_port() -> int:
 
 
 def session_of(stack: Stack, output: str, **tags: str) -> dict[str, str]:
-    """Credentials with the policies of a deployed role, which itself trusts a λ alone."""
-    iam, deployed = stack.aws("iam"), stack.outputs[output].rpartition("/")[2]
-    name = f"as-{output}-{next(_numbers)}"
+    """Credentials with the policies of a deployed role, which itself trusts a λ alone.
+
+    The role is named by its output, or by its ARN.
+    """
+    iam, deployed = stack.aws("iam"), stack.outputs.get(output, output).rpartition("/")[2]
+    name = f"as-{deployed}-{next(_numbers)}"[-64:]
     anyone = {
         "Effect": "Allow",
         "Principal": {"AWS": "arn:aws:iam::000000000000:root"},

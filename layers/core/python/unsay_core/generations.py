@@ -24,9 +24,27 @@ class KnowledgeBaseGeneration:
     data_source_id: str
 
 
-Generation: TypeAlias = "KnowledgeBaseGeneration"
+@dataclass(frozen=True, slots=True)
+class VectorsGeneration:
+    """S3 Vectors directly: a bucket with an index for each root, and the model that λs embed with.
 
-_BACKENDS: dict[str, type[Generation]] = {each.backend: each for each in (KnowledgeBaseGeneration,)}
+    The roles open one root: the finder's to search it, the indexer's to write it.
+    """
+
+    backend: ClassVar[str] = "s3-vectors"
+    number: int
+    vector_bucket: str
+    model: str
+    dimension: int
+    finder_role_arn: str
+    indexer_role_arn: str
+
+
+Generation: TypeAlias = "KnowledgeBaseGeneration | VectorsGeneration"
+
+_BACKENDS: dict[str, type[Generation]] = {
+    each.backend: each for each in (KnowledgeBaseGeneration, VectorsGeneration)
+}
 
 
 def as_plain(generations: Sequence[Generation]) -> list[dict[str, Any]]:

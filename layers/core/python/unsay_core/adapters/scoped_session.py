@@ -1,7 +1,8 @@
 """Sessions that can touch one scope: the only code that asks STS for anything.
 
 A session carries the scope's id as its one tag, and the role's policy compares that tag with the keys
-and prefixes of every request. What code does after a scope is open cannot reach another scope.
+and prefixes of every request. What code does after a scope is open cannot reach another scope. The roles of
+vector indexes carry the id of the scope's root instead, because an index is a root's.
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ from __future__ import annotations
 import threading
 from collections import OrderedDict
 from datetime import datetime, timedelta
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from botocore.config import Config
 from botocore.exceptions import BotoCoreError, ClientError
@@ -21,6 +22,8 @@ if TYPE_CHECKING:
 
     from boto3.session import Session
     from mypy_boto3_sts import STSClient
+
+Tag: TypeAlias = "tuple[str, str]"
 
 LIFETIME = 3_600  # seconds; the most that a role assumed from a role may have
 EARLY = timedelta(minutes=5)
@@ -75,7 +78,7 @@ class ScopedSessions:
         self._session = session
         self._now = now
         self._sts: STSClient = session.client("sts", config=PROMPT)
-        self._open: OrderedDict[tuple[str, str | None], ScopedClients] = OrderedDict()
+        self._open: OrderedDict[tuple[str, Tag | None], ScopedClients] = OrderedDict()
         self._lock = threading.Lock()
         self._making = threading.Lock()
 
@@ -84,13 +87,23 @@ class ScopedSessions:
 
         Raises `UnavailableError` when STS does not answer: never a wider credential instead.
         """
-        key = (role_arn, scope_id)
+        return self._opened(role_arn, None if scope_id is None else ("scope", scope_id))
+
+    def assume_for_root(self, role_arn: str, root_id: str) -> ScopedClients:
+        """The clients of a role narrowed to one root's indexes, which reaches no table and no document.
+
+        Raises as `assume` does.
+        """
+        return self._opened(role_arn, ("root", root_id))
+
+    def _opened(self, role_arn: str, tag: Tag | None) -> ScopedClients:
+        key = (role_arn, tag)
         with self._lock:
             cached = self._open.get(key)
             if cached and cached.expires_at - EARLY > self._now():
                 self._open.move_to_end(key)
                 return cached
-        fresh = self._assumed(role_arn, scope_id)
+        fresh = self._assumed(role_arn, tag)
         with self._lock:
             self._open[key] = fresh
             self._open.move_to_end(key)
@@ -103,8 +116,8 @@ class ScopedSessions:
         with self._lock:
             self._open.clear()
 
-    def _assumed(self, role_arn: str, scope_id: str | None) -> ScopedClients:
-        tags: Any = [] if scope_id is None else [{"Key": "scope", "Value": scope_id}]
+    def _assumed(self, role_arn: str, tag: Tag | None) -> ScopedClients:
+        tags: Any = [] if tag is None else [{"Key": tag[0], "Value": tag[1]}]
         try:
             answer = self._sts.assume_role(
                 RoleArn=role_arn, RoleSessionName="unsay", DurationSeconds=LIFETIME, Tags=tags

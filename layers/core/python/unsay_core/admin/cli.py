@@ -12,6 +12,7 @@ from unsay_core.adapters.dynamodb.access import DynamoKeys
 from unsay_core.adapters.world import real_world
 from unsay_core.admin.bindings import actor_command, bind_command, bindings_command, unbind_command
 from unsay_core.admin.reindex import reindex_command
+from unsay_core.admin.remove_generation import remove_generation_command
 from unsay_core.admin.stack import DEFAULT_STACK, Stack
 from unsay_core.application.access import NewKey, first_admin, store_key
 from unsay_core.application.ports import ConflictError
@@ -49,6 +50,7 @@ app.command("unbind")(unbind_command)
 app.command("bindings")(bindings_command)
 app.command("actor")(actor_command)
 app.command("reindex")(reindex_command)
+app.command("remove-generation")(remove_generation_command)
 
 
 @app.callback()

@@ -188,7 +188,7 @@ class DocumentState:
 class Index(Protocol):
     """One generation of the index as the index worker sees it, for the memories of one scope.
 
-    `token` names a request: the service ignores one it has seen.
+    `token` names a request: a service that does what it is asked later ignores one it has seen.
     """
 
     def put(self, memories: Sequence[Memory], *, token: str) -> None:

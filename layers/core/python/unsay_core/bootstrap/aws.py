@@ -10,6 +10,7 @@ from botocore.config import Config
 
 from unsay_core.adapters.aws_errors import translated
 from unsay_core.adapters.bedrock.converse import ConverseModel
+from unsay_core.adapters.bedrock.embedding import VectorCache
 from unsay_core.adapters.dynamodb.access import DynamoBindings, DynamoKeys, DynamoRegistry
 from unsay_core.adapters.dynamodb.counters import DynamoCounters
 from unsay_core.adapters.dynamodb.items import Place
@@ -39,7 +40,7 @@ from unsay_core.application.keys import Keyring
 from unsay_core.application.ledger import ready_ref
 from unsay_core.application.ports import AuditScope, IndexScope, OpenScope, ProjectScope, WorkScope
 from unsay_core.application.scopes import NotedOnce
-from unsay_core.bootstrap.generations import SearchOfReading, index_of
+from unsay_core.bootstrap.generations import Opened, SearchOfReading, index_of
 from unsay_core.domain.scope import Action, Principal, PrincipalKind, Scope
 from unsay_core.generations import parse_generations
 
@@ -88,6 +89,14 @@ class _Service:
         sessions = ScopedSessions(self.session, self.world.clock.now)
         around_snapshots(sessions.forget)
         return sessions
+
+    @cached_property
+    def _vectors(self) -> VectorCache:
+        return VectorCache()
+
+    def _opened(self, scope_id: str, root_id: str | None, clients: ScopedClients) -> Opened:
+        for_root = self.sessions.assume_for_root
+        return Opened(scope_id, root_id, clients, for_root, self._vectors, self.world.executor)
 
 
 class _Keyed(_Service):
@@ -170,27 +179,27 @@ class ApiService(_Authenticating):
         principal.require(action, scope)
         scope_id = self.keyring.scope_id(scope.canonical)
         role = self.settings.reader_role_arn if reading else self._role(action)
+        root_id = self.keyring.scope_id(scope.root)
         clients = self.sessions.assume(role, scope_id)
         settings = self.settings
         return OpenScope(
             scope=scope,
             id=scope_id,
-            root_id=self.keyring.scope_id(scope.root),
+            root_id=root_id,
             principal=principal,
             keys=self.keyring.for_scope(scope_id),
             ledger=DynamoLedger(
                 clients.client("dynamodb", PROMPT if action is Action.READ else QUICK),
                 Place(scope_id, settings.ledger_table, settings.record_table),
             ),
-            search=GuardedSearch(self._search(scope_id, clients), self._breaker),
+            search=GuardedSearch(self._search(self._opened(scope_id, root_id, clients)), self._breaker),
         )
 
-    def _search(self, scope_id: str, clients: ScopedClients) -> Search:
+    def _search(self, opened: Opened) -> Search:
         return SearchOfReading(
             self._reading,
             self._generations,
-            scope_id,
-            clients,
+            opened,
             lambda dropped: count(FOREIGN_HITS, dropped),
         )
 
@@ -305,8 +314,7 @@ class ExtractService(_Keyed):
             search=SearchOfReading(
                 self._reading,
                 self._generations,
-                scope_id,
-                clients,
+                self._opened(scope_id, self.keyring.scope_id(scope.root), clients),
                 lambda dropped: count(FOREIGN_HITS, dropped),
             ),
         )
@@ -386,8 +394,9 @@ class IndexService(_Workshop):
     def _generations(self) -> Sequence[Generation]:
         return parse_generations(self._settings.index_generations)
 
-    def index_scope(self, scope_id: str) -> IndexScope:
-        """One scope with its part of every generation."""
+    def index_scope(self, scope_id: str, root_id: str | None) -> IndexScope:
+        """One scope with its part of every generation; some lie under its root."""
         clients, scope = self.clients(scope_id), self.work_scope(scope_id)
-        indexes = {each.number: index_of(each, scope_id, clients) for each in self._generations}
+        opened = self._opened(scope_id, root_id, clients)
+        indexes = {each.number: index_of(each, opened) for each in self._generations}
         return IndexScope(id=scope.id, ledger=scope.ledger, documents=scope.documents, indexes=indexes)

@@ -7,16 +7,18 @@ from typing import TYPE_CHECKING, Any
 
 from botocore.config import Config
 
+from unsay_core.adapters.bedrock.embedding import VectorCache
 from unsay_core.adapters.dynamodb.access import DynamoBindings, DynamoRegistry
 from unsay_core.adapters.dynamodb.items import Place
 from unsay_core.adapters.dynamodb.ledger import DynamoLedger
 from unsay_core.adapters.dynamodb.pointer import DynamoBookmark, DynamoReadPointer
 from unsay_core.adapters.messaging import SqsIndexQueue
 from unsay_core.adapters.s3.documents import S3Documents
+from unsay_core.adapters.s3vectors.bucket import remove_bucket
 from unsay_core.application.generations import Reading
 from unsay_core.application.ports import OpenScope
 from unsay_core.bootstrap.aws import read_keyring
-from unsay_core.bootstrap.generations import SearchOfReading, index_of
+from unsay_core.bootstrap.generations import Opened, SearchOfReading, index_of
 from unsay_core.domain.scope import Principal, PrincipalKind
 from unsay_core.generations import parse_generations
 
@@ -42,6 +44,7 @@ class Operator:
         self._outputs = outputs
         self._world = world
         self._made: dict[str, Any] = {}
+        self._vectors = VectorCache()
         self.generations = {each.number: each for each in parse_generations(outputs["IndexGenerations"])}
 
     def client(self, service: str, _config: Config = PATIENT) -> Any:
@@ -95,15 +98,21 @@ class Operator:
             search=SearchOfReading(
                 reading,
                 tuple(self.generations.values()),
-                scope_id,
-                self,
+                self._opened(scope_id, self.keyring.scope_id(scope.root)),
                 lambda _: None,  # an operator's own machine has no metrics; the log says it
             ),
         )
 
     def index(self, generation: int, opened: OpenScope) -> Index:
         """One generation, for one scope."""
-        return index_of(self.generations[generation], opened.id, self)
+        return index_of(self.generations[generation], self._opened(opened.id, opened.root_id))
+
+    def remove_vectors(self, bucket: str) -> int | None:
+        """Delete a vector bucket and its indexes; how many they were, None if there is no such bucket."""
+        return remove_bucket(self.client("s3vectors"), bucket)
+
+    def _opened(self, scope_id: str, root_id: str) -> Opened:
+        return Opened(scope_id, root_id, self, lambda _role, _root: self, self._vectors, self._world.executor)
 
     def documents(self, opened: OpenScope) -> S3Documents:
         """The documents of one scope."""

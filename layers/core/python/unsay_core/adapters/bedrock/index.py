@@ -6,8 +6,8 @@ import hashlib
 from typing import TYPE_CHECKING, Any
 
 from unsay_core.adapters.aws_errors import translated
+from unsay_core.adapters.searchable import searchable
 from unsay_core.application.ports import DocumentState
-from unsay_core.domain.memory import Status
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -82,17 +82,13 @@ def _document(scope_id: str, memory: Memory) -> Any:
 
 
 def _attributes(scope_id: str, memory: Memory) -> list[Any]:
-    fact = memory.fact
-    numbers: dict[str, float] = {"live": int(memory.status is Status.ACTIVE), "version": memory.version}
-    if fact.valid_from:
-        numbers["valid_from"] = fact.valid_from.timestamp()
-    if fact.valid_to:
-        numbers["valid_to"] = fact.valid_to.timestamp()
-    strings = {"scope": scope_id, "kind": fact.kind.value}
-    return [
-        *({"key": key, "value": {"type": "STRING", "stringValue": text}} for key, text in strings.items()),
-        *({"key": key, "value": {"type": "NUMBER", "numberValue": n}} for key, n in numbers.items()),
-    ]
+    return [{"key": key, "value": _value(value)} for key, value in searchable(scope_id, memory).items()]
+
+
+def _value(value: str | float) -> Any:
+    if isinstance(value, str):
+        return {"type": "STRING", "stringValue": value}
+    return {"type": "NUMBER", "numberValue": value}
 
 
 def _identifiers(memory_ids: Sequence[str]) -> Any:
