@@ -7,12 +7,13 @@ from typing import TYPE_CHECKING
 
 from unsay_core.application.index_memories import index_memories
 from unsay_core.application.ledger import Area, Pending
+from unsay_core.application.ports import IndexTask
 from unsay_core.application.project import project_memory
 
 if TYPE_CHECKING:
     from tests.support.fakes import FakeService, MemoryDocuments
     from tests.support.http import Caller
-    from unsay_core.application.ports import IndexScope, IndexTask
+    from unsay_core.application.ports import IndexScope
 
 
 SCOPE = "acme/alice"
@@ -63,21 +64,20 @@ class Workers:
 def index_all(service: FakeService) -> None:
     """The index catches up: what is owed is done, in every scope and generation."""
     for scope_id in list(service.ledgers):
-        ledger = service.ledgers[scope_id]
-        while owed := ledger.page(Area.PENDING, limit=10):
-            ids = [pending.memory_id for pending in owed if isinstance(pending, Pending)]
-            _index(service, scope_id, ids)
+        for attempt in itertools.count():
+            page = service.ledgers[scope_id].page(Area.PENDING, limit=10)
+            owed = [pending for pending in page if isinstance(pending, Pending)]
+            if not owed:
+                break
+            assert attempt < 1_000, "the work has no end"
+            _index(service, scope_id, owed, str(attempt))
 
 
-def _index(service: FakeService, scope_id: str, memory_ids: list[str]) -> None:
-    scope = service.work_scope(scope_id)
-    projected = [project_memory(memory_id, scope, service.scope_notes) for memory_id in memory_ids]
-    left = [task for task in projected if task]
-    for attempt in range(10):
-        if not left:
-            return
-        left = index_memories(left, service.index_scope(scope_id), SettlingClock(service), str(attempt))
-    raise AssertionError("the work has no end")
+def _index(service: FakeService, scope_id: str, owed: list[Pending], attempt: str) -> None:
+    for pending in owed:
+        project_memory(pending.memory_id, service.work_scope(scope_id), service.scope_notes)
+    tasks = [IndexTask(scope_id, pending.memory_id, pending.seq, pending.root_id) for pending in owed]
+    index_memories(tasks, service.index_scope(scope_id), SettlingClock(service), attempt)
 
 
 def settle(service: FakeService) -> None:
