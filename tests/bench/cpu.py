@@ -28,7 +28,7 @@ CANDIDATES = 100
 def figures() -> Iterator[Figure]:
     """Per recall with a hundred candidates, per remember, and what reading the candidates costs beside."""
     scene, ledger = Scene(), MemoryLedger()
-    newest = fill(ledger, 1_000)
+    newest = fill(ledger, 1_000, scene.keyring.for_scope(scene.scope_id("bench")))
     scene.stores[scene.scope_id("bench")] = (ledger, Near([m.id for m in newest][:CANDIDATES]))
     recall = request("/v1/recall", {"scope": "bench", "query": QUERY, "limit": 10})
     block = request("/v1/recall", {"scope": "bench", "query": QUERY, "limit": 25, "format": "prompt"})

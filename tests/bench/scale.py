@@ -61,7 +61,7 @@ def _by_scopes(path: Path) -> Iterator[Figure]:
 def _recalled(scene: Scene, file: LedgerFile, scope: str, many: int):  # type: ignore[no-untyped-def]
     scope_id = scene.scope_id(scope)
     ledger = SqliteLedger(file, scope_id)
-    newest = fill(ledger, many)
+    newest = fill(ledger, many, scene.keyring.for_scope(scope_id))
     scene.stores[scope_id] = (ledger, Near([memory.id for memory in newest]))
     made = request("/v1/recall", {"scope": scope, "query": QUERY, "limit": 10})
     return lambda: scene.send(made)

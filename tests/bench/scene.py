@@ -14,14 +14,18 @@ from tests.support.fakes import FakeService
 from tests.support.http import ADMIN, event
 from tests.support.samples import memory
 from unsay_core.adapters.world import SystemClock
+from unsay_core.application.digests import keyed_wording
 from unsay_core.application.ledger import Area, Head, Put
 from unsay_core.application.ports import Hit
+from unsay_core.application.post_words import Owed, post_words
 from unsay_core.contracts import exact_json
-from unsay_core.domain.memory import Memory
+from unsay_core.domain.memory import IndexState, Memory
+from unsay_core.domain.postings import postings_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from unsay_core.application.keys import ScopeKeys
     from unsay_core.application.ports import Ledger
 
 _REQUEST = event("api_request")
@@ -31,6 +35,9 @@ _WORDS = (
 ).split()
 QUERY = "Where does Alice live, and what tea does she drink in the morning?"
 AT_ONCE = 99  # memories in one change, beside the head
+POSTED_AT_ONCE = 10  # in one change of the index by words
+
+SHOWN = 99  # of the newest, to be proposed
 
 
 def sentence(chance: Random, number: int) -> str:
@@ -88,12 +95,25 @@ class Scene(FakeService):
         return answer
 
 
-def fill(ledger: Ledger, many: int) -> list[Memory]:
-    """So many memories in a ledger, as if they had been remembered and indexed; the last of them."""
+def fill(ledger: Ledger, many: int, keys: ScopeKeys | None = None) -> list[Memory]:
+    """So many memories in a ledger, as if they had been remembered; the last of them.
+
+    With keys, they are in the index by words too.
+    """
     chance = Random(many)
     for start in range(1, many + 1, AT_ONCE):
         numbers = range(start, min(start + AT_ONCE, many + 1))
-        made = [memory(n, sentence(chance, n), tags=("a", "b"), metadata={"n": n}) for n in numbers]
+        made = [
+            memory(n, sentence(chance, n), tags=("a", "b"), metadata={"n": n}, index_state=IndexState.INDEXED)
+            for n in numbers
+        ]
         ledger.commit((Put(Head(seq=start, memories=numbers[-1])), *map(Put, made)))
-    page = ledger.page(Area.MEMORY, limit=AT_ONCE, newest_first=True)
+        for at in range(0, len(made), POSTED_AT_ONCE) if keys else ():
+            post_words([_owed(one, keys) for one in made[at : at + POSTED_AT_ONCE]], ledger)
+    page = ledger.page(Area.MEMORY, limit=SHOWN, newest_first=True)
     return [entry for entry in page if isinstance(entry, Memory)]
+
+
+def _owed(memory: Memory, keys: ScopeKeys) -> Owed:
+    wanted = postings_of(memory, keyed_wording(keys, memory.fact.content), is_live=True)
+    return Owed(memory.id, None, None, wanted, stays=True)

@@ -98,11 +98,11 @@ def _judged(query: Recall, loaded: Loading, world: World, ranking: Ranking) -> l
     nearest, evidence = loaded.scores.get("semantic", {}), _evidence(query, loaded, memories)
     items = []
     for memory in memories:
-        substance = ranking.substance_of(memory)
+        substance, own = ranking.substance_of(memory), packed_id(memory.id)
         nearness = nearest.get(memory.id)
         scores = Scores(
             semantic=None if nearness is None else nearness * substance,
-            lexical=evidence.of(packed_id(memory.id), place_of(memory)) * substance,
+            lexical=evidence.of(own, place_of(memory, own)) * substance,
             recency=ranking.recency_of(memory, now),
             importance=float(memory.fact.importance),
         )
@@ -131,5 +131,6 @@ def _evidence(query: Recall, loaded: Loading, memories: Sequence[Memory]) -> Evi
         evidence = Evidence(terms_of(sought, late.values()), len(memories))
     for memory in memories:
         if memory.id in late:
-            evidence.add(packed_id(memory.id), place_of(memory), late[memory.id])
+            own = packed_id(memory.id)
+            evidence.add(own, place_of(memory, own), late[memory.id])
     return evidence

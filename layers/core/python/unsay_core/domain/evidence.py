@@ -27,7 +27,8 @@ from unsay_core.domain.postings import (
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-MOST_READ = 1500  # postings looked at for one query; the rarest words' come first
+MOST_READ = 1000  # postings looked at for one query; the rarest words' come first
+_LONGEST_RUN = 1024  # places; beyond, what stands far out does not say how long a conversation is
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,9 +108,10 @@ class Evidence:
         """The memories that most speaks for, best first, by a rough measure: mentions nearby just add up."""
         weights, runs = self._weights, self._by_run()
         said: dict[int, float] = {}
-        for found in self._found.values():
-            said[found.place] = max(found.own, said.get(found.place, 0.0))
         get = said.get
+        for found in self._found.values():
+            if found.own > get(found.place, 0.0):
+                said[found.place] = found.own
         rough = [
             (
                 weights.own * found.own
@@ -199,9 +201,10 @@ class Evidence:
         return self._runs
 
     def _count_runs(self, word: _Word, runs: float, scores: dict[int, float]) -> None:
-        counts: Counter[int] = Counter()
+        counts: dict[int, int] = {}
         for place, count in word.at.items():
-            counts[place >> 32] += count
+            run = place >> 32
+            counts[run] = counts.get(run, 0) + count
         unseen = max(1.0, word.total / max(1, len(word.at)))
         weight = rarity(min(runs, len(counts) * unseen), runs)
         for run, count in counts.items():
@@ -209,13 +212,13 @@ class Evidence:
 
     def _number_of_runs(self) -> float:
         """About how many conversations there are, each as long as those that were looked at."""
-        spans: dict[int, tuple[int, int]] = {}
-        for word in self._words:
-            for place in word.at:
-                low, high = spans.get(place >> 32, (place, place))
-                spans[place >> 32] = (min(low, place), max(high, place))
-        length = sum(high - low + 1 for low, high in spans.values()) / max(1, len(spans))
-        return max(len(spans), self._memories / max(1.0, length))
+        places = sorted({place for word in self._words for place in word.at})
+        last = {place >> 32: place for place in places}
+        if len(last) == len(places):
+            return float(max(len(last), self._memories))
+        first = {place >> 32: place for place in reversed(places)}
+        length = sum(min(last[run] - first[run] + 1, _LONGEST_RUN) for run in last) / len(last)
+        return max(len(last), self._memories / length)
 
 
 def terms_of(words: Iterable[bytes], wordings: Iterable[bytes]) -> dict[bytes, Term]:

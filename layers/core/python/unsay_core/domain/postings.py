@@ -7,7 +7,6 @@ word itself is known by a keyed digest alone, which is given with the text by wh
 from __future__ import annotations
 
 import struct
-from base64 import b32hexdecode, b32hexencode
 from hashlib import blake2b
 from itertools import islice
 from typing import TYPE_CHECKING, NamedTuple
@@ -29,13 +28,11 @@ _TEXT = struct.Struct("<BB")
 NO_WORDS = _TEXT.pack(0, 0)  # the wording of an empty text
 
 _CROCKFORD = "0123456789abcdefghjkmnpqrstvwxyz"
-_BASE32 = "0123456789ABCDEFGHIJKLMNOPQRSTUV"
-_TO_BASE32 = str.maketrans(_CROCKFORD, _BASE32)
-_TO_CROCKFORD = str.maketrans(_BASE32, _CROCKFORD)
+_TO_DIGITS = str.maketrans(_CROCKFORD, "0123456789abcdefghijklmnopqrstuv")  # as `int` reads them
+_PAIRS = [high + low for high in _CROCKFORD for low in _CROCKFORD]  # ten bits each
 _PREFIX = "mem_"
 _RUN_BYTES = 4
 _FAR = 1 << 31  # where a memory of a conversation stands that names no message of it
-_PADDING = 30  # bits beyond a ULID's 130 to whole bytes, as base 32 counts them: 160
 
 
 class Posting(NamedTuple):
@@ -60,22 +57,21 @@ def unpack(packed: bytes) -> Iterator[tuple[bytes, int, int, int, int]]:
 
 def packed_id(memory_id: str) -> bytes:
     """A memory's id in 16 bytes."""
-    ulid = memory_id.removeprefix(_PREFIX).translate(_TO_BASE32)
-    return (int.from_bytes(b32hexdecode(ulid + "0" * 6)) >> _PADDING).to_bytes(16)
+    return int(memory_id.removeprefix(_PREFIX).translate(_TO_DIGITS), 32).to_bytes(16)
 
 
 def unpacked_id(packed: bytes) -> str:
     """The id that 16 bytes stand for."""
-    ulid = b32hexencode((int.from_bytes(packed) << _PADDING).to_bytes(20)).decode("ascii")
-    return _PREFIX + ulid[:26].translate(_TO_CROCKFORD)
+    number = int.from_bytes(packed)
+    return _PREFIX + "".join([_PAIRS[number >> shift & 1023] for shift in range(120, -1, -10)])
 
 
-def place_of(memory: Memory) -> int:
+def place_of(memory: Memory, own: bytes) -> int:
     """Where a memory stands, as one number: those of its neighbours in the same conversation are beside it.
 
-    A memory without a conversation stands alone.
+    A memory without a conversation stands alone. `own` is its packed id.
     """
-    source, own = memory.source, packed_id(memory.id)
+    source = memory.source
     if source.run_id is None:
         return in_run(int.from_bytes(own[-_RUN_BYTES:]), 0)
     run = int.from_bytes(blake2b(source.run_id.encode("utf-8"), digest_size=_RUN_BYTES).digest())
@@ -115,7 +111,8 @@ def postings_of(memory: Memory, wording: bytes, *, is_live: bool) -> dict[bytes,
     """What is to be posted of a memory, by the digests of its words."""
     length, traits = length_and_traits(wording)
     traits |= LIVE if is_live else 0
-    own, place = packed_id(memory.id), place_of(memory)
+    own = packed_id(memory.id)
+    place = place_of(memory, own)
     return {
         word: Posting(own, place, times, length, traits | (LEADS if leads else 0))
         for word, (times, leads) in said(wording).items()
