@@ -43,7 +43,8 @@ def document() -> dict[str, Any]:
         "info": {
             "title": "unsay",
             "version": "1",
-            "description": "Agent memory you own, and can take back.",
+            "description": "Agent memory you own, and can take back. Below /iam, every call that needs a "
+            "credential takes a request signed with AWS credentials (SigV4, execute-api) instead.",
             "license": {"name": "Apache-2.0", "identifier": "Apache-2.0"},
         },
         "paths": paths,
