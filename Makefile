@@ -9,7 +9,7 @@ VENV := .venv/bin
 READY := .venv/.ready
 NODE_READY := node_modules/.ready
 
-.PHONY: help setup synth up down status demo check test breaks format openapi deploy clean
+.PHONY: help setup synth up down status demo check test bench breaks format openapi deploy clean
 
 help: ## Show this list
 	@awk 'BEGIN {FS = ":.*## "} /^[a-z-]+:.*## / {printf "  make %-9s %s\n", $$1, $$2}' $(MAKEFILE_LIST)

@@ -20,6 +20,11 @@ if TYPE_CHECKING:
 MEMORIES = (100, 1_000, 10_000, 100_000)
 SCOPES = (1, 1_000, 100_000)
 WRITERS, WRITES = 8, 400
+TEMPLATE = "a scope of one memory"
+MULTIPLY = """
+    WITH RECURSIVE number(n) AS (SELECT ? UNION ALL SELECT n + 1 FROM number WHERE n + 1 < ?)
+    INSERT OR IGNORE INTO entry SELECT printf('%052d', n), area, id, record FROM number, entry WHERE scope = ?
+"""
 
 
 def figures() -> Iterator[Figure]:
@@ -49,10 +54,11 @@ def _by_memories(path: Path) -> Iterator[Figure]:
 def _by_scopes(path: Path) -> Iterator[Figure]:
     scene, file = Scene(), LedgerFile(path)
     recall = _recalled(scene, file, "size/one", 1_000)
+    fill(SqliteLedger(file, TEMPLATE), 1)
     there = 1
     for many in SCOPES:
-        for number in range(there, many):
-            fill(SqliteLedger(file, f"{number:052d}"), 1)
+        with file.transaction() as connection:
+            connection.execute(MULTIPLY, (there, many, TEMPLATE))
         there = many
         yield Figure("Recall by scopes", f"{many:,} scopes, 1,000 memories in it", wall_ms(recall), "ms")
     file.close()
