@@ -253,3 +253,16 @@ def test_nothing_of_a_forgotten_memory_is_left_in_any_field(api: Caller, service
     assert canary in service.dump()
     api.forget(corrected["id"])
     assert canary not in service.dump()
+
+
+def test_another_memory_of_the_same_value_stays_and_is_not_stated_anew(api: Caller) -> None:
+    gone = api.remember("Alice likes tea.")["id"]
+    other = api.remember("Alice likes tea.", key="drink")["id"]
+    assert api.forget(gone)["erased"] == 1
+    assert api.get(other)["status"] == "active"
+    assert api.recalled("tea") == ["Alice likes tea."]
+    assert api.remember("Alice likes tea.", key="drink").code == "tombstoned"
+    assert api.edit(other, tags=["t"]).code == "tombstoned"
+    assert api.decide(other).code == "tombstoned"
+    assert api.forget(other)["erased"] == 1
+    assert api.recalled("tea") == []
