@@ -306,7 +306,7 @@ def test_the_record_and_the_keys_hold_no_words(flock: Flock) -> None:
     scan = flock.stack.aws("dynamodb").get_paginator("scan")
 
     def held(table: str) -> str:
-        return json.dumps([page["Items"] for page in scan.paginate(TableName=tables[table])])
+        return json.dumps([page["Items"] for page in scan.paginate(TableName=tables[table])], default=repr)
 
     assert finds(held("RecordTable")) == set()
     assert finds(held("AccessTable")) <= {PERSON, NAME}, "the names of scopes and keys, and nothing said"

@@ -85,7 +85,7 @@ class Household:
         scope_id = self.service.keyring.scope_id(THEIRS)
         tables = self.cloud.tables.values()
         held = [(p, i) for table in tables for p, i in sorted(table.items()) if p.startswith(scope_id) and i]
-        return json.dumps(held, sort_keys=True)
+        return json.dumps(held, sort_keys=True, default=repr)
 
 
 @pytest.fixture(scope="module")
