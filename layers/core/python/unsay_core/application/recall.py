@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from unsay_core.application.digests import keyed_wording
 from unsay_core.application.recall_query import Recall
 from unsay_core.application.recall_scope import ScopeRecall
-from unsay_core.application.recall_sources import PENDING, SOURCES, WORDS, sought_words
+from unsay_core.application.recall_sources import KNOWLEDGE_BASE, PENDING, SOURCES, WORDS, sought_words
 from unsay_core.domain.errors import UnavailableError
 from unsay_core.domain.evidence import Evidence, terms_of
 from unsay_core.domain.memory import IndexState, Memory
@@ -96,6 +96,7 @@ def _judged(query: Recall, loaded: Loading, world: World, ranking: Ranking) -> l
     now = world.clock.now()
     memories = loaded.unreplaced()
     nearest, evidence = loaded.scores.get("semantic", {}), _evidence(query, loaded, memories)
+    farthest = _farthest(loaded, ranking)
     items = []
     for memory in memories:
         substance, own = ranking.substance_of(memory), packed_id(memory.id)
@@ -106,11 +107,20 @@ def _judged(query: Recall, loaded: Loading, world: World, ranking: Ranking) -> l
             recency=ranking.recency_of(memory, now),
             importance=float(memory.fact.importance),
         )
-        item = Recalled(loaded.opened, memory, scores.total(ranking), scores)
-        is_late = memory.index_state is not IndexState.INDEXED or not query.says_something
+        is_indexed = memory.index_state is IndexState.INDEXED
+        score = scores.total(ranking, farthest * substance if is_indexed else None)
+        item = Recalled(loaded.opened, memory, score, scores)
+        is_late = not is_indexed or not query.says_something
         if (is_late or scores.is_relevant(ranking)) and item.score >= query.min_score:
             items.append(item)
     return items
+
+
+def _farthest(loaded: Loading, ranking: Ranking) -> float:
+    """What is indexed and not among the nearest is no nearer than the last of these, if there are more."""
+    proposal = loaded.proposals.get(KNOWLEDGE_BASE)
+    known = [score for score in proposal.scores.values() if score] if proposal and proposal.is_cut else []
+    return min(known, default=ranking.unknown)
 
 
 def _evidence(query: Recall, loaded: Loading, memories: Sequence[Memory]) -> Evidence:

@@ -62,9 +62,11 @@ class Scores:
     recency: float
     importance: float
 
-    def total(self, ranking: Ranking) -> float:
-        """The weighted sum."""
-        semantic = ranking.unknown if self.semantic is None else self.semantic
+    def total(self, ranking: Ranking, unknown: float | None = None) -> float:
+        """The weighted sum; `unknown` stands where the cosine is not known, the ranking's own by default."""
+        if unknown is None:
+            unknown = ranking.unknown
+        semantic = unknown if self.semantic is None else self.semantic
         return (
             ranking.semantic * semantic
             + ranking.lexical * self.lexical
