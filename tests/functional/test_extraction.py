@@ -60,6 +60,32 @@ def test_one_batch_is_one_question(service: FakeService, talk: Talk) -> None:
     assert [len(lines_of(question)) for question in service.model.asked] == [5, 5]
 
 
+@pytest.mark.parametrize("in_slots", [False, True])
+def test_many_facts_are_written_in_as_few_transactions_as_fit(
+    service: FakeService, api: Caller, talk: Talk, in_slots: bool
+) -> None:
+    api.send("PUT", "/v1/policy", {"cadence": {"user_turns": 50}}, query="scope=acme")
+    if in_slots:
+        service.model.otherwise = lambda question: said(
+            *(fact(line["n"], line["text"], key=f"cup_{line['n']}") for line in lines_of(question))
+        )
+    talk.say(*(f"I own cup {n}." for n in range(50)))
+    (ledger,) = service.ledgers.values()
+    commit, sizes = ledger.commit, []
+
+    def counted(change: Any) -> None:
+        sizes.append(len(change))
+        commit(change)
+
+    ledger.commit = counted  # type: ignore[method-assign]
+    drain(service)
+    assert len(api.listed(limit=100)) == 50
+    lease, plan, *writes = sizes
+    assert (lease, plan) == (1, 2)
+    assert len(writes) <= (4 if in_slots else 3)
+    assert max(writes) <= 100
+
+
 # ---- only the user's own words
 
 

@@ -207,10 +207,11 @@ class Draft:
             self.put(self._head)
         if all(isinstance(part, Check) for part in self._parts.values()):
             return
-        if len(self._parts) > CHANGED_MOST:
+        parts = self._kept()
+        if len(parts) > CHANGED_MOST:
             raise InvalidRequestError("this touches too many memories or values to be done in one go")
         try:
-            self._opened.ledger.commit(tuple(self._kept()))
+            self._opened.ledger.commit(tuple(parts))
         except UnavailableError:
             if not self._is_committed():
                 raise
