@@ -87,9 +87,12 @@ class Ward:
             "conversations": "run-1",
         }
 
-    def is_indexed(self, scope: str) -> bool:
-        path = f"/v1/memories/{self.ids[scope]['memories']}"
-        return self.client.get(path, params={"scope": scope}).json()["index"]["state"] == "indexed"
+    def is_settled(self, scope: str) -> bool:
+        """True once the workers are done with all that was filled in: what they still owed would go astray."""
+        where, ids = {"scope": scope}, self.ids[scope]
+        memory = self.client.get(f"/v1/memories/{ids['memories']}", params=where).json()
+        receipt = self.client.get(f"/v1/erasures/{ids['erasures']}", params=where).json()
+        return (memory["index"]["state"], receipt["state"]) == ("indexed", "complete")
 
     def logged(self, function: str) -> str:
         logs = self.stack.aws("logs")
@@ -160,7 +163,7 @@ def ward(cloud: Ward) -> Ward:
         cloud.fill(scope, f"a stone of {scope}")
     page = cloud.client.get("/v1/audit", params={"scope": THEIRS, "limit": 1})
     cloud.cursor = page.json()["next_cursor"]
-    eventually(lambda: cloud.is_indexed(THEIRS) and cloud.is_indexed(SEARCH), within=90)
+    eventually(lambda: all(map(cloud.is_settled, cloud.ids)), within=120)
     theirs = cloud.scope_id(THEIRS)
     led = {
         "ledger": {cloud.scope_id(BOTH): theirs},
