@@ -88,7 +88,7 @@ class Ward:
         }
 
     def is_settled(self, scope: str) -> bool:
-        """True once the workers are done with all that was filled in: what they still owed would go astray."""
+        """True once the workers owe nothing of what was filled in: it would go astray."""
         where, ids = {"scope": scope}, self.ids[scope]
         memory = self.client.get(f"/v1/memories/{ids['memories']}", params=where).json()
         receipt = self.client.get(f"/v1/erasures/{ids['erasures']}", params=where).json()
