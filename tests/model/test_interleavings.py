@@ -11,7 +11,7 @@ import pytest
 from tests.model.conftest import Stores
 from tests.model.lives import LISBON, PORTO, SCOPE, VERBS, Life
 from tests.support.http import Answer, Caller
-from unsay_core.application.digests import commitment, duplicate_digest, value_digest
+from unsay_core.application.digests import commitment, duplicate_digest, value_digest, waiting_digest
 from unsay_core.application.ledger import Area, ref_of
 from unsay_core.domain.memory import Status
 
@@ -94,7 +94,9 @@ def is_whole(life: Life) -> None:
     keys = life.service.keyring.for_scope(life.scope_id)
     active = [m for m in entries[Area.MEMORY] if m.status is Status.ACTIVE]
     held = {(entry.digest, entry.memory_id) for entry in entries[Area.DUPLICATE]}
-    assert held == {(duplicate_digest(keys, m.fact), m.id) for m in active}
+    candidates = [m for m in entries[Area.MEMORY] if m.status is Status.CANDIDATE]
+    said = {(duplicate_digest(keys, m.fact), m.id) for m in active}
+    assert held == said | {(waiting_digest(keys, m.fact), m.id) for m in candidates}
     occupied = [(s.key, o.memory_id) for s in entries[Area.SLOT] for o in s.occupants]
     assert sorted(occupied) == sorted((m.fact.slot, m.id) for m in active if m.fact.slot)
     in_slots = [[o.validity for o in s.occupants] for s in entries[Area.SLOT]]
