@@ -70,6 +70,14 @@ def test_what_was_verified_is_disputed_and_verified_anew(api: Caller) -> None:
     assert api.decide(memory["id"], version=3)["trust"] == "verified"
 
 
+def test_what_expires_in_doubt_is_listed_as_expired(api: Caller, service: FakeService) -> None:
+    memory = api.remember("Alice lives in Lisbon.", ttl_seconds=60)
+    api.dispute(memory["id"])
+    service.clock.pass_(seconds=61)
+    assert api.listed(status="expired") == ["Alice lives in Lisbon."]
+    assert api.listed() == []
+
+
 @pytest.mark.parametrize("how", ["correct", "slot", "forget", "retract"])
 def test_what_took_it_away_takes_it_out_of_the_queue(api: Caller, service: FakeService, how: str) -> None:
     memory, stays = api.remember(LISBON, key="home"), api.remember(BOB)

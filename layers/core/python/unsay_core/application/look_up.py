@@ -58,7 +58,7 @@ class ListMemories:
 
     def matches(self, memory: Memory, now: datetime) -> bool:
         """True if a memory, as it was known at the time asked for, is one of those wanted."""
-        return self._stands(memory, now) and self._is_wanted(memory)
+        return self._stands(memory, now) and self._is_wanted(memory, now)
 
     def _stands(self, memory: Memory, now: datetime) -> bool:
         asked_when = self.valid_at is not None or self.known_at is not None
@@ -67,9 +67,9 @@ class ListMemories:
         within = self.valid_at is None or memory.fact.validity.contains(self.valid_at)
         return within and memory.status_at(self.known_at or now) is self.status
 
-    def _is_wanted(self, memory: Memory) -> bool:
+    def _is_wanted(self, memory: Memory, now: datetime) -> bool:
         return (
-            self._is_trusted(memory)
+            self._is_trusted(memory, now)
             and self.run_id in (None, memory.source.run_id)
             and holds(self._narrowing, memory)
         )
@@ -80,10 +80,11 @@ class ListMemories:
         kind = among([self.kind] if self.kind else [])
         return All((kind, narrowing({"key": self.key, "path": path, "tags": self.tag}, self.filter)))
 
-    def _is_trusted(self, memory: Memory) -> bool:
-        """What is disputed is withheld, unless it is asked for."""
+    def _is_trusted(self, memory: Memory, now: datetime) -> bool:
+        """What is believed and disputed is withheld, unless it is asked for."""
         if self.trust is None:
-            return memory.status is not Status.ACTIVE or memory.trust is not Trust.DISPUTED
+            is_believed = memory.status_at(self.known_at or now) is Status.ACTIVE
+            return not (is_believed and memory.trust is Trust.DISPUTED)
         return self.trust is memory.trust
 
 
