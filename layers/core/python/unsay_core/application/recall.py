@@ -124,17 +124,19 @@ def _farthest(loaded: Loading, ranking: Ranking) -> float:
 
 
 def _evidence(query: Recall, loaded: Loading, memories: Sequence[Memory]) -> Evidence:
-    """What the index by words found, and what the words say that it does not hold yet, or rightly.
+    """What the index by words found, and the words that it does not hold yet, or rightly, or overlooks.
 
     Where it could not be asked, the texts at hand have to do.
     """
-    words = loaded.proposals.get(WORDS)
+    words, nearest = loaded.proposals.get(WORDS), loaded.scores.get("semantic", {})
     evidence = words.evidence if words else None
     wordings = loaded.proposals[PENDING].wordings if PENDING in loaded.proposals else {}
     late = {
         m.id: wordings.get(m.id) or keyed_wording(loaded.opened.keys, m.fact.content)
         for m in memories
-        if evidence is None or m.index_state is not IndexState.INDEXED
+        if evidence is None
+        or m.index_state is not IndexState.INDEXED
+        or (nearest.get(m.id) is None and evidence.overlooks(packed_id(m.id)))
     }
     if evidence is None:
         sought = sought_words(query, loaded.opened).values()

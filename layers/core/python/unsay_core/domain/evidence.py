@@ -102,6 +102,7 @@ class Evidence:
         self._found: dict[bytes, _Found] = {}
         self._asking: set[int] = set()
         self._runs: dict[int, float] | None = None
+        self._is_cut = False
         self._read(LIVE if live_only else 0)
 
     def best(self, most: int) -> dict[bytes, float]:
@@ -156,6 +157,10 @@ class Evidence:
         known = weights.own * own + weights.near * near + weights.asked * asked + weights.run * run
         return min(1.0, known / self._whole + lead)
 
+    def overlooks(self, memory: bytes) -> bool:
+        """True of what may have words of the query and was beyond the postings that were looked at."""
+        return self._is_cut and memory not in self._found
+
     def _read(self, needed: int) -> None:
         """Look at the postings, the rarest words' first; those without the needed traits are passed over."""
         left, known, half = MOST_READ, self._found, self._half
@@ -163,6 +168,7 @@ class Evidence:
             at, weight = word.at, word.weight
             packed = word.packed[: left * SIZE]
             left -= len(packed) // SIZE
+            self._is_cut = self._is_cut or word.total > len(packed) // SIZE
             for memory, place, count, length, traits in unpack(packed):
                 if traits & needed != needed:
                     continue
