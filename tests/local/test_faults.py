@@ -20,6 +20,7 @@ HEALTHY = {
     "throttle": {},
     "conflict": 0.0,
     "commit_then_timeout": {},
+    "converse_replies": [],
 }
 
 
