@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from unsay_core.domain.credentials import find_credential, find_in_json
+from unsay_core.domain.credentials import find_credential, find_in_json, redact, redact_json
 
 HEX = "0123456789abcdef" * 4
 MIXED = "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8s9T0" * 3
@@ -294,3 +294,25 @@ def test_a_hostile_text_takes_no_longer_than_its_length(unit: str) -> None:
     find_credential(unit * (MEGABYTE // 4 // len(unit)))
     # A quarter of a megabyte takes about half a second at worst; one quadratic step would take minutes.
     assert time.process_time() - started < 15
+
+
+@pytest.mark.parametrize(
+    ("text", "left"),
+    [
+        ("it is sk-" + MIXED[:30] + " now", "it is [redacted] now"),
+        ("postgres://app:" + MIXED[:9] + "@db.example/x", "postgres://app:[redacted]@db.example/x"),
+        ("Alice lives in Lisbon.", "Alice lives in Lisbon."),
+    ],
+)
+def test_a_credential_is_cut_out_and_the_rest_stays(text: str, left: str) -> None:
+    assert redact(text) == left
+
+
+def test_numbers_and_nothing_stay_what_they_are_in_json() -> None:
+    value = {"n": 1, "none": None, "list": [True, "x"]}
+    assert redact_json(value) == value
+
+
+def test_a_credential_that_hides_behind_invisible_characters_is_cut_out_too() -> None:
+    hidden = f"sk-{MIXED[:10]}\u200b{MIXED[10:30]}"
+    assert MIXED[10:20] not in redact(f"it is {hidden} now")

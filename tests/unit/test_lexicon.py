@@ -80,3 +80,13 @@ def test_the_longest_content_takes_little_time(text: str) -> None:
     started = time.process_time()
     words(text)
     assert time.process_time() - started < 10
+
+
+def test_a_long_run_of_letters_is_one_word_and_not_looked_at_once_a_letter() -> None:
+    # Quadratic, this took minutes.
+    assert len(words("x" * 200_000)) == 1
+
+
+def test_humps_are_found_wherever_they_begin() -> None:
+    for text in ("getUserName", "a1B", "xgetUser", "XGetUser", "ab12Cd"):
+        assert len(words(text)) > 1, text

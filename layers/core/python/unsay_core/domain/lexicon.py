@@ -25,7 +25,8 @@ _WORD = rf"[^\W_](?:[^\W_]|[{_MARKS}])*"
 # A word, or what is written as one: `user_id`, `C:\repo\main.py`, `e-mail`, `don't`, `2026-05-08`.
 _JOINED = re.compile(rf"{_WORD}(?:[_./\\:@#'’+-]{{1,2}}{_WORD})*")
 _PART = re.compile(_WORD)
-_CAMEL = re.compile(r"[A-Z]?[a-z]+[0-9]*[A-Z][A-Za-z0-9]*")
+# Possessive, and begun once in a run of letters: a long word without a hump is looked at once.
+_CAMEL = re.compile(r"(?:[A-Z]|(?<![a-z]))[a-z]++[0-9]*+[A-Z][A-Za-z0-9]*+")
 _HUMP = re.compile(r"[A-Z]?[a-z0-9]+|[A-Z]+(?![a-z])")
 # Scripts written without spaces: Thai, Lao, Myanmar, Khmer, kana, Han, and Hangul by syllable.
 _HAN = "\u3400-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
