@@ -79,7 +79,11 @@ def _rarest_words(turn: Turn, spoken_in: Counter[str]) -> str:
 
 
 def _rarity(turn: Turn, spoken_in: Counter[str]) -> dict[str, int]:
-    """Word → in how many turns the rarest part of it was said; a script without spaces has long words."""
+    """Word → in how many turns the rarest part of it was said; a script without spaces has long words.
+
+    Left out is what says little: such a word counts when it stands alone, and not in its turn.
+    """
     said = dict.fromkeys(re.findall(r"[^\W_]+", turn.content))
     parts = {word: words(word) for word in said if len(word) <= _LONGEST_WORD}
-    return {word: min(spoken_in[part] for part in parts[word]) for word in parts if parts[word]}
+    rarity = {word: min((spoken_in[part] for part in found), default=0) for word, found in parts.items()}
+    return {word: times for word, times in rarity.items() if times}

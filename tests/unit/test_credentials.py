@@ -302,6 +302,11 @@ def test_a_hostile_text_takes_no_longer_than_its_length(unit: str) -> None:
         ("it is sk-" + MIXED[:30] + " now", "it is [redacted] now"),
         ("postgres://app:" + MIXED[:9] + "@db.example/x", "postgres://app:[redacted]@db.example/x"),
         ("Alice lives in Lisbon.", "Alice lives in Lisbon."),
+        (
+            "sk-learn-is-a-library-for-people, sk-" + MIXED[:30],
+            "sk-learn-is-a-library-for-people, [redacted]",
+        ),
+        (f"ftp://a:xxxx@b.c ftp://a:{MIXED[:9]}@b.c", "ftp://a:xxxx@b.c ftp://a:[redacted]@b.c"),
     ],
 )
 def test_a_credential_is_cut_out_and_the_rest_stays(text: str, left: str) -> None:
