@@ -45,7 +45,7 @@ def test_of_a_secret_only_a_keyed_digest_is_kept(api: Caller, service: FakeServi
     kept = service.keys.find(made["id"])
     assert kept is not None
     assert made["secret"] not in repr(kept)
-    assert made["secret"].rpartition("_")[2] not in repr(kept)
+    assert made["secret"].split("_", 2)[2] not in repr(kept)
 
 
 @pytest.mark.parametrize(
