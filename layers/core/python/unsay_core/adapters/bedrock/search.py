@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from botocore.exceptions import BotoCoreError, ClientError, ReadTimeoutError
@@ -13,7 +14,7 @@ from unsay_core.application.ports import Hit, SearchError
 from unsay_core.domain.filters import EVERYTHING
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from mypy_boto3_bedrock_agent_runtime import AgentsforBedrockRuntimeClient
 
@@ -54,7 +55,7 @@ class KnowledgeBaseSearch:
     ) -> Sequence[Hit]:
         """One Retrieve, without a second try."""
         narrower = [*([LIVE] if live_only else []), *pushed(wanted)]
-        try:
+        with failures_named():
             answer = self._client(timeout).retrieve(
                 knowledgeBaseId=self._knowledge_base_id,
                 retrievalQuery={"text": query[:MOST_TEXT]},
@@ -65,27 +66,37 @@ class KnowledgeBaseSearch:
                     }
                 },
             )
-        except ReadTimeoutError:
-            raise SearchError("knowledge_base_timeout") from None
-        except ClientError as refused:
-            throttled = is_throttled(refused)
-            raise SearchError(
-                "knowledge_base_throttled" if throttled else "knowledge_base_unavailable"
-            ) from refused
-        except BotoCoreError as unreachable:
-            raise SearchError("knowledge_base_unavailable") from unreachable
         return self._checked(answer["retrievalResults"])
 
     def _checked(self, results: Sequence[Any]) -> list[Hit]:
-        """The hits of this scope, best first; a foreign one is dropped and counted, never shown."""
-        own = [result for result in results if result.get("metadata", {}).get("scope") == self._scope_id]
-        if len(own) < len(results):
-            logger.error("hits outside the scope were dropped", extra={"dropped": len(results) - len(own)})
-            self._on_foreign(len(results) - len(own))
+        """The hits of this scope, best first."""
         return [
             Hit(result["location"]["customDocumentLocation"]["id"], min(1.0, max(0.0, result["score"])))
-            for result in own
+            for result in of_scope(self._scope_id, results, self._on_foreign)
         ]
+
+
+@contextmanager
+def failures_named() -> Iterator[None]:
+    """What can go wrong while an index is asked, as `SearchError` with its reason."""
+    try:
+        yield
+    except ReadTimeoutError:
+        raise SearchError("knowledge_base_timeout") from None
+    except ClientError as refused:
+        reason = "knowledge_base_throttled" if is_throttled(refused) else "knowledge_base_unavailable"
+        raise SearchError(reason) from refused
+    except BotoCoreError as unreachable:
+        raise SearchError("knowledge_base_unavailable") from unreachable
+
+
+def of_scope(scope_id: str, results: Sequence[Any], on_foreign: Callable[[int], None]) -> list[Any]:
+    """The results that lie in the scope; a foreign one is dropped and counted, never shown."""
+    own = [result for result in results if result.get("metadata", {}).get("scope") == scope_id]
+    if len(own) < len(results):
+        logger.error("hits outside the scope were dropped", extra={"dropped": len(results) - len(own)})
+        on_foreign(len(results) - len(own))
+    return own
 
 
 def scope_filter(scope_id: str, *narrower: Mapping[str, Any]) -> Any:

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import logging
 from typing import TYPE_CHECKING, Any
 
-from botocore.exceptions import BotoCoreError, ClientError, ReadTimeoutError
+from botocore.exceptions import ClientError
 
-from unsay_core.adapters.aws_errors import is_throttled
 from unsay_core.adapters.bedrock.pushdown import pushed
-from unsay_core.adapters.bedrock.search import LIVE, scope_filter
+from unsay_core.adapters.bedrock.search import LIVE, failures_named, of_scope, scope_filter
 from unsay_core.adapters.s3vectors.index import is_missing
-from unsay_core.application.ports import Hit, SearchError
+from unsay_core.application.ports import Hit
 from unsay_core.domain.filters import EVERYTHING
 
 if TYPE_CHECKING:
@@ -20,8 +18,6 @@ if TYPE_CHECKING:
     from unsay_core.adapters.bedrock.embedding import BedrockEmbedding
     from unsay_core.adapters.s3vectors.index import RootIndex
     from unsay_core.domain.filters import All
-
-logger = logging.getLogger(__name__)
 
 _GROUPS = {"andAll": "$and", "orAll": "$or"}
 _OPERATORS = {
@@ -60,32 +56,21 @@ class VectorSearch:
     ) -> Sequence[Hit]:
         """One call of the model, unless the query is known, and one QueryVectors."""
         narrower = [*([LIVE] if live_only else []), *pushed(wanted)]
-        try:
-            answer = self._client(timeout).query_vectors(
-                **self._place.named,
-                topK=limit,
-                queryVector={"float32": list(self._embedding(timeout).of_query(query))},
-                filter=translated(scope_filter(self._scope_id, *narrower)),
-                returnMetadata=True,
-                returnDistance=True,
-            )
-        except ReadTimeoutError:
-            raise SearchError("knowledge_base_timeout") from None
-        except ClientError as refused:
-            if is_missing(refused):
-                return []
-            reason = "knowledge_base_throttled" if is_throttled(refused) else "knowledge_base_unavailable"
-            raise SearchError(reason) from refused
-        except BotoCoreError as unreachable:
-            raise SearchError("knowledge_base_unavailable") from unreachable
-        return self._checked(answer["vectors"])
-
-    def _checked(self, vectors: Sequence[Any]) -> list[Hit]:
-        """The hits of this scope, best first; a foreign one is dropped and counted, never shown."""
-        own = [each for each in vectors if each.get("metadata", {}).get("scope") == self._scope_id]
-        if len(own) < len(vectors):
-            logger.error("hits outside the scope were dropped", extra={"dropped": len(vectors) - len(own)})
-            self._on_foreign(len(vectors) - len(own))
+        with failures_named():
+            try:
+                answer = self._client(timeout).query_vectors(
+                    **self._place.named,
+                    topK=limit,
+                    queryVector={"float32": list(self._embedding(timeout).of_query(query))},
+                    filter=translated(scope_filter(self._scope_id, *narrower)),
+                    returnMetadata=True,
+                    returnDistance=True,
+                )
+            except ClientError as refused:
+                if is_missing(refused):
+                    return []
+                raise
+        own = of_scope(self._scope_id, answer["vectors"], self._on_foreign)
         return [Hit(each["key"], min(1.0, max(0.0, 1 - each["distance"]))) for each in own]
 
 
