@@ -9,7 +9,6 @@ from aws_cdk import ArnFormat, Duration, Stack
 from aws_cdk import aws_events as events
 from aws_cdk import aws_events_targets as targets
 from aws_cdk import aws_iam as iam
-from aws_cdk import aws_lambda as lambda_
 from aws_cdk import aws_sqs as sqs
 from constructs import Construct
 
@@ -58,19 +57,7 @@ class Extraction(Construct):
 
     def run_extract(self, extract: PythonFunction) -> None:
         """Feed the extract λ, and let it ask the model and set aside what failed."""
-        self.queue.grant_consume_messages(extract.role)
-        lambda_.EventSourceMapping(
-            extract,
-            "ExtractQueue",
-            target=extract.function,
-            event_source_arn=self.queue.queue_arn,
-            batch_size=EXTRACT_BATCH,
-            max_concurrency=EXTRACT_CONCURRENCY,
-            report_batch_item_failures=True,
-        )
-        extract.role.add_to_policy(
-            iam.PolicyStatement(sid="SetAside", actions=["sqs:SendMessage"], resources=[self.dead.queue_arn])
-        )
+        extract.consume("ExtractQueue", self.queue, self.dead, batch=EXTRACT_BATCH, most=EXTRACT_CONCURRENCY)
         self._let_ask(extract.role)
 
     def _let_ask(self, role: iam.Role) -> None:

@@ -16,6 +16,8 @@ from infra.layers import ARCHITECTURE, RUNTIME, Layers, functions_code
 from unsay_core.settings import variables
 
 if TYPE_CHECKING:
+    from aws_cdk import aws_sqs as sqs
+
     from infra.stage import Stage
     from unsay_core.settings import Settings
 
@@ -82,6 +84,22 @@ class PythonFunction(Construct):
             raise ValueError(f"{self._name}: settings differ in {sorted(names.keys() ^ values.keys())}")
         for field, variable in names.items():
             self.function.add_environment(variable, values[field])
+
+    def consume(self, construct_id: str, queue: sqs.Queue, dead: sqs.Queue, *, batch: int, most: int) -> None:
+        """Feed it from a queue, at most so many at once, and let it set aside what can never be done."""
+        queue.grant_consume_messages(self.role)
+        self.role.add_to_policy(
+            iam.PolicyStatement(sid="SetAside", actions=["sqs:SendMessage"], resources=[dead.queue_arn])
+        )
+        lambda_.EventSourceMapping(
+            self,
+            construct_id,
+            target=self.function,
+            event_source_arn=queue.queue_arn,
+            batch_size=batch,
+            max_concurrency=most,
+            report_batch_item_failures=True,
+        )
 
     def _own_role(self, log_group: logs.LogGroup) -> iam.Role:
         role = iam.Role(

@@ -95,20 +95,8 @@ class Projection(Construct):
 
     def run_index(self, index: PythonFunction) -> None:
         """Feed the index λ in batches the knowledge base takes, in order per memory."""
-        self.index_queue.grant_consume_messages(index.role)
-        index.role.add_to_policy(
-            iam.PolicyStatement(
-                sid="SetAside", actions=["sqs:SendMessage"], resources=[self.index_dead.queue_arn]
-            )
-        )
-        lambda_.EventSourceMapping(
-            index,
-            "IndexQueue",
-            target=index.function,
-            event_source_arn=self.index_queue.queue_arn,
-            batch_size=INDEX_BATCH,
-            max_concurrency=INDEX_CONCURRENCY,
-            report_batch_item_failures=True,
+        index.consume(
+            "IndexQueue", self.index_queue, self.index_dead, batch=INDEX_BATCH, most=INDEX_CONCURRENCY
         )
 
     def _read_stream(

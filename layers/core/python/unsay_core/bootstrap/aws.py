@@ -45,7 +45,7 @@ from unsay_core.domain.scope import Action, Principal, PrincipalKind, Scope
 from unsay_core.generations import parse_generations
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from mypy_boto3_dynamodb import DynamoDBClient
 
@@ -125,6 +125,23 @@ class _Authenticating(_Keyed):
         return OidcTokens(issuers_of(self._oidc))
 
 
+class Searches:
+    """Searches in whichever generation of the index is read; a hit of another scope is counted."""
+
+    def __init__(
+        self, settings: ApiSettings | ExtractSettings, pointing: Callable[[], DynamoDBClient], world: World
+    ) -> None:
+        self._generations = parse_generations(settings.index_generations)
+        pointer = DynamoReadPointer(pointing, settings.access_table)
+        self._reading = Reading([each.number for each in self._generations], pointer, world.clock)
+
+    def of(self, opened: Opened) -> Search:
+        """The search of one scope."""
+        return SearchOfReading(
+            self._reading, self._generations, opened, lambda dropped: count(FOREIGN_HITS, dropped)
+        )
+
+
 class ApiService(_Authenticating):
     """What the api λ needs. It opens scopes; it holds no permission to data itself."""
 
@@ -133,13 +150,8 @@ class ApiService(_Authenticating):
         self.settings = settings
 
     @cached_property
-    def _generations(self) -> Sequence[Generation]:
-        return parse_generations(self.settings.index_generations)
-
-    @cached_property
-    def _reading(self) -> Reading:
-        pointer = DynamoReadPointer(self._access, self.settings.access_table)
-        return Reading([each.number for each in self._generations], pointer, self.world.clock)
+    def _searches(self) -> Searches:
+        return Searches(self.settings, self._access, self.world)
 
     @cached_property
     def keys(self) -> DynamoKeys:
@@ -192,15 +204,7 @@ class ApiService(_Authenticating):
                 clients.client("dynamodb", PROMPT if action is Action.READ else QUICK),
                 Place(scope_id, settings.ledger_table, settings.record_table),
             ),
-            search=GuardedSearch(self._search(self._opened(scope_id, root_id, clients)), self._breaker),
-        )
-
-    def _search(self, opened: Opened) -> Search:
-        return SearchOfReading(
-            self._reading,
-            self._generations,
-            opened,
-            lambda dropped: count(FOREIGN_HITS, dropped),
+            search=GuardedSearch(self._searches.of(self._opened(scope_id, root_id, clients)), self._breaker),
         )
 
     @cached_property
@@ -262,13 +266,8 @@ class ExtractService(_Keyed):
         self._counters = DynamoCounters(self._metering, settings.access_table)
 
     @cached_property
-    def _generations(self) -> Sequence[Generation]:
-        return parse_generations(self.settings.index_generations)
-
-    @cached_property
-    def _reading(self) -> Reading:
-        pointer = DynamoReadPointer(self._metering, self.settings.access_table)
-        return Reading([each.number for each in self._generations], pointer, self.world.clock)
+    def _searches(self) -> Searches:
+        return Searches(self.settings, self._metering, self.world)
 
     @cached_property
     def model(self) -> ConverseModel:
@@ -304,19 +303,15 @@ class ExtractService(_Keyed):
         scope = Scope.parse(marker.scope)
         if self.keyring.scope_id(scope.canonical) != scope_id:
             raise ValueError("a marker names another scope than the one it lies in")
+        root_id = self.keyring.scope_id(scope.root)
         opened = OpenScope(
             scope=scope,
             id=scope_id,
-            root_id=self.keyring.scope_id(scope.root),
+            root_id=root_id,
             principal=EXTRACTOR,
             keys=self.keyring.for_scope(scope_id),
             ledger=ledger,
-            search=SearchOfReading(
-                self._reading,
-                self._generations,
-                self._opened(scope_id, self.keyring.scope_id(scope.root), clients),
-                lambda dropped: count(FOREIGN_HITS, dropped),
-            ),
+            search=self._searches.of(self._opened(scope_id, root_id, clients)),
         )
         root = scope.segments[0]
         steering = self._policies.of(root)
