@@ -48,7 +48,7 @@ def handler(event: dict[str, Any], _context: LambdaContext) -> dict[str, Any]:
 
 def _project(record: Mapping[str, Any], heads: dict[str, str]) -> None:
     scope_id, area, sort = _place(record)
-    if not is_digest(scope_id):
+    if not _is_ours(scope_id, area, sort):
         _set_aside(record)
     elif area == Area.PENDING:
         task = project_memory(sort, service.work_scope(scope_id), service.scope_notes)
@@ -69,7 +69,8 @@ def _heads(records: Iterable[Mapping[str, Any]]) -> dict[str, str]:
     heads: dict[str, str] = {}
     for record in records:
         scope_id, area, sort = _place(record)
-        if is_digest(scope_id) and area == Area.AUDIT and record["eventName"] == "INSERT":
+        is_new = area == Area.AUDIT and record["eventName"] == "INSERT"
+        if is_new and _is_ours(scope_id, area, sort):
             heads[scope_id] = max(sort, heads.get(scope_id, sort))
     return heads
 
@@ -86,8 +87,8 @@ def _anchor(scope_id: str, heads: dict[str, str]) -> None:
 
 
 def _set_aside(record: Mapping[str, Any]) -> None:
-    """A record that names no scope opens none: no try could do anything, and others would wait for it."""
-    logger.error("a record names no scope", extra={"record": record["eventID"]})
+    """A record that names nothing of ours: no try could do anything, and others would wait for it."""
+    logger.error("a record names no place of ours", extra={"record": record["eventID"]})
     letter = {"source": record["eventSourceARN"], "keys": record["dynamodb"]["Keys"]}
     service.dead_letters.set_aside(json.dumps(letter), record["eventID"])
 
@@ -96,6 +97,12 @@ def _raise_alarm(scope_id: str, sort: str, kind: str) -> None:
     """Nothing of the service changes or removes an audit entry: whoever did has other means."""
     logger.error("an audit entry was changed", extra={"scope_id": scope_id, "seq": sort, "change": kind})
     count(TAMPERED)
+
+
+def _is_ours(scope_id: str, area: str, sort: str) -> bool:
+    """Whether a place is in a scope, and numbered where its area numbers them."""
+    number = {Area.AUDIT.value: sort, Area.READY.value: sort.rpartition("#")[2]}.get(area, "0")
+    return is_digest(scope_id) and number.isdecimal()
 
 
 def _place(record: Mapping[str, Any]) -> tuple[str, str, str]:

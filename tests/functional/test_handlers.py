@@ -106,9 +106,26 @@ def test_records_from_the_first_that_failed_on_come_again(
     memories = [api.remember(f"Fact {number}.")["id"] for number in range(3)]
     (scope_id,) = service.ledgers
     records = [stream_record(scope_id, Area.PENDING, one, at) for at, one in enumerate(memories)]
-    records[1]["dynamodb"]["Keys"]["pk"]["S"] = f"{scope_id}#A"  # an audit entry without a number
+    records[1] = audit_record(scope_id, 1, 1)
+    service.anchors[scope_id].down = UnavailableError("the anchors cannot be reached")
     assert failures(handlers["project"].handler({"Records": records}, CONTEXT)) == ["1"]
     assert [task.memory_id for task in service.queue.tasks] == [memories[0]]
+
+
+@pytest.mark.parametrize("place", ["#P", "a#A", "{scope_id}#A", "{scope_id}#Q"])
+def test_a_record_of_no_place_of_ours_is_set_aside_and_holds_up_no_other(
+    api: Caller, service: FakeService, handlers: dict[str, ModuleType], place: str
+) -> None:
+    memory = api.remember("Alice lives in Lisbon.")
+    (scope_id,) = service.ledgers
+    strange = stream_record(scope_id, Area.PENDING, "x", 1)
+    strange["dynamodb"]["Keys"]["pk"]["S"] = place.format(scope_id=scope_id)
+    records = [strange, stream_record(scope_id, Area.PENDING, memory["id"], 2)]
+    assert failures(handlers["project"].handler({"Records": records}, CONTEXT)) == []
+    assert [json.loads(letter)["keys"] for letter in service.dead_letters.letters] == [
+        strange["dynamodb"]["Keys"]
+    ]
+    assert [task.memory_id for task in service.queue.tasks] == [memory["id"]]
 
 
 def audit_record(scope_id: str, seq: int, number: int | None = None, kind: str = "INSERT") -> dict[str, Any]:
