@@ -105,9 +105,12 @@ def test_a_stream_record_without_a_scope_is_a_dead_letter_and_the_next_is_projec
     stack.aws("dynamodb").put_item(TableName=stack.outputs["LedgerTable"], Item=item)
     remember(client, MINE, "my cat is called Minka")
     found: list[str] = []
-    eventually(lambda: found.extend(letters(stack, "ProjectDeadLettersUrl")) or found, within=60)
-    (letter,) = map(json.loads, found)
-    assert letter["keys"] == {"pk": {"S": "#P"}, "sk": {"S": MEMORY}}
+
+    def is_set_aside() -> bool:
+        found.extend(letters(stack, "ProjectDeadLettersUrl"))
+        return item in [json.loads(letter)["keys"] for letter in found]
+
+    eventually(is_set_aside, within=60)
 
 
 def test_each_queue_of_dead_letters_has_an_alarm(stack: Stack) -> None:
