@@ -7,7 +7,7 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from unsay_core.domain.lexicon import words
+from unsay_core.retrieval.lexicon import words
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -15,6 +15,7 @@ ROOT = Path(__file__).resolve().parents[2]
 CORE = ROOT / "layers" / "core" / "python" / "unsay_core"
 FUNCTIONS = ROOT / "functions"
 DEPLOYED = sorted([*CORE.rglob("*.py"), *FUNCTIONS.rglob("*.py")])
+INNER = ("domain", "retrieval", "extraction", "application")
 
 
 def name_of(path: Path) -> str:
@@ -65,7 +66,7 @@ def test_the_arrows_point_inward() -> None:
     assert "0 broken" in done.stdout
 
 
-@pytest.mark.parametrize("layer", ["domain", "application"])
+@pytest.mark.parametrize("layer", INNER)
 def test_the_inner_layers_import_no_third_party_code(layer: str) -> None:
     """In a fresh interpreter that has only the standard library and the core."""
     modules = [
@@ -227,9 +228,7 @@ def test_nothing_deployed_knows_where_it_runs() -> None:
 def test_time_ids_and_chance_are_arguments_within_the_core() -> None:
     """Only the adapters look at a clock or draw lots; a test may stand still and repeat."""
     drawn = re.compile(r"\bdatetime\.now\(|\butcnow\(|\btime\.(time|sleep|monotonic)\(|\brandom\.|\buuid4?\b")
-    inner = [
-        path for path in DEPLOYED if name_of(path).split("/")[0] in ("domain", "application", "functions")
-    ]
+    inner = [path for path in DEPLOYED if name_of(path).split("/")[0] in (*INNER, "functions")]
     assert {name_of(path) for path in inner if drawn.search(path.read_text())} == set()
     assert drawn.search((CORE / "adapters" / "world.py").read_text())
 

@@ -20,7 +20,7 @@ from unsay_core.application.ports import Hit
 from unsay_core.application.post_words import Owed, post_words
 from unsay_core.contracts import exact_json
 from unsay_core.domain.memory import IndexState, Memory
-from unsay_core.domain.postings import postings_of
+from unsay_core.retrieval.postings import postings_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

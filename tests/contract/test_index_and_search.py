@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 from tests.support.samples import memory
 from unsay_core.application.ports import DocumentState
-from unsay_core.domain.filters import narrowing
 from unsay_core.domain.memory import Kind, Status
+from unsay_core.retrieval.filters import narrowing
 
 if TYPE_CHECKING:
     from collections.abc import Callable

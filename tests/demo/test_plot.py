@@ -5,7 +5,7 @@ import pytest
 from local.demo import EXAMPLE
 from local.demo_plot import plot
 from local.transcript import Turn, read_transcript
-from unsay_core.domain.lexicon import Vocabulary, query_words, words
+from unsay_core.retrieval.lexicon import Vocabulary, query_words, words
 
 
 def turns(*contents):

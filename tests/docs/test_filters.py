@@ -12,7 +12,7 @@ from tests.support.stack import ROOT
 from unsay_core.application.recall_load import SCANNED
 from unsay_core.contracts import exact_json
 from unsay_core.contracts.filter import MOST_COMPARISONS, MOST_VALUES
-from unsay_core.domain.filters import PLAIN, Op
+from unsay_core.retrieval.filters import PLAIN, Op
 
 PAGE = (ROOT / "docs" / "filters.md").read_text()
 BLOCKS = dict(re.findall(r"^```(memory|holds|fails)\n(.*?)^```", PAGE, re.DOTALL | re.MULTILINE))

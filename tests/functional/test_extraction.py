@@ -11,7 +11,7 @@ from tests.support.extraction import Talk, drain, fact, lines_of, said, wrote
 from tests.support.fakes import FakeService
 from tests.support.http import Caller
 from unsay_core.application.model import Question, Stop
-from unsay_core.domain.conversation import Role
+from unsay_core.extraction.conversation import Role
 
 LISBON = "I live in Lisbon."
 

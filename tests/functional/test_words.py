@@ -12,7 +12,7 @@ from tests.support.workers import SCOPE, Workers, index_all
 from unsay_core.application import post_words as module
 from unsay_core.application.ledger import Area, Listed, Postings
 from unsay_core.application.ports import ConflictError, SearchError
-from unsay_core.domain.postings import SIZE, packed_id, unpack
+from unsay_core.retrieval.postings import SIZE, packed_id, unpack
 
 if TYPE_CHECKING:
     from unsay_core.adapters.memory_ledger import MemoryLedger

@@ -20,9 +20,9 @@ from tests.support.clock import FakeClock, fake_world
 from tests.support.fakes import PEPPER, MemoryKeys, MemoryPolicies, MemoryRegistry
 from unsay_core.adapters.dynamodb.items import entry_of_item
 from unsay_core.bootstrap.aws import ApiService
-from unsay_core.domain.lexicon import words
 from unsay_core.domain.memory import Memory, Status
 from unsay_core.generations import KnowledgeBaseGeneration, as_plain
+from unsay_core.retrieval.lexicon import words
 from unsay_core.settings import ApiSettings, variables
 
 GENERATIONS = (KnowledgeBaseGeneration(1, "KB12345678", "DS12345678"),)

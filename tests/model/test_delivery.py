@@ -18,8 +18,8 @@ from tests.support.http import Caller
 from unsay_core.adapters.memory_ledger import MemoryLedger
 from unsay_core.application.ledger import Area
 from unsay_core.application.metering import FAILURES_IN_A_ROW
-from unsay_core.domain.conversation import BatchState
 from unsay_core.domain.errors import UnavailableError
+from unsay_core.extraction.conversation import BatchState
 
 SCOPE = "acme/alice"
 RUNS = 200

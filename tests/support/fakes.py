@@ -32,7 +32,7 @@ from unsay_core.application.ports import (
 from unsay_core.application.scopes import NotedOnce
 from unsay_core.bootstrap.aws import EXTRACTOR
 from unsay_core.domain.scope import Action, Scope
-from unsay_core.domain.steering import Steering
+from unsay_core.extraction.steering import Steering
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence

@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from unsay_core.application.ports import DocumentState, Hit, SearchError
-from unsay_core.domain.filters import EVERYTHING, All, Comparison, holds
-from unsay_core.domain.lexicon import words
 from unsay_core.domain.memory import Memory, Status
+from unsay_core.retrieval.filters import EVERYTHING, All, Comparison, holds
+from unsay_core.retrieval.lexicon import words
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence

@@ -19,20 +19,6 @@ from unsay_core.application.ledger import (
     Work,
 )
 from unsay_core.domain.audit import AuditEntry, Event, Happening, sealed
-from unsay_core.domain.conversation import (
-    Batch,
-    BatchState,
-    Dropped,
-    Message,
-    Plan,
-    Planned,
-    Ready,
-    Redaction,
-    Role,
-    Run,
-    Span,
-    Unread,
-)
 from unsay_core.domain.erasure import Cascaded, Erasure
 from unsay_core.domain.memory import (
     Because,
@@ -47,6 +33,20 @@ from unsay_core.domain.memory import (
 )
 from unsay_core.domain.timeline import Interval
 from unsay_core.domain.tombstone import Tombstone, TombstoneKind
+from unsay_core.extraction.conversation import (
+    Batch,
+    BatchState,
+    Dropped,
+    Message,
+    Plan,
+    Planned,
+    Ready,
+    Redaction,
+    Role,
+    Run,
+    Span,
+    Unread,
+)
 
 AT = datetime(2026, 5, 1, 9, 30, 0, 123456, tzinfo=UTC)
 SECOND = AT.replace(microsecond=0)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from unsay_core.domain.conversation import MOST_AT_ONCE, Cadence, Unread, cut
+from unsay_core.extraction.conversation import MOST_AT_ONCE, Cadence, Unread, cut
 
 
 def test_of_messages_that_fill_a_batch_each_some_wait_for_the_next_transaction() -> None:

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from unsay_core.domain.credentials import find_credential, find_in_json, redact, redact_json
+from unsay_core.extraction.credentials import find_credential, find_in_json, redact, redact_json
 
 HEX = "0123456789abcdef" * 4
 MIXED = "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8s9T0" * 3

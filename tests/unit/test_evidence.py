@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from unsay_core.domain.evidence import Evidence, Term
-from unsay_core.domain.postings import LEADS, LIVE, Posting, in_run, pack, packed_id
+from unsay_core.retrieval.evidence import Evidence, Term
+from unsay_core.retrieval.postings import LEADS, LIVE, Posting, in_run, pack, packed_id
 
 CAT, ANNA = b"cat", b"anna"
 IDS = [f"mem_{number:026d}" for number in range(6)]

@@ -11,7 +11,7 @@ import pytest
 from tests.support.samples import memory
 from unsay_core.contracts.filter import parse_filter, parse_filter_text
 from unsay_core.domain.errors import InvalidRequestError, InvalidTimeError
-from unsay_core.domain.filters import holds
+from unsay_core.retrieval.filters import holds
 
 NOON = datetime(2026, 5, 1, 12, 0, tzinfo=UTC)
 BIG = 12345678901234567890123456789012345678

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from unsay_core.domain.lexicon import Vocabulary, query_words, words
+from unsay_core.retrieval.lexicon import Vocabulary, query_words, words
 
 
 @pytest.mark.parametrize(

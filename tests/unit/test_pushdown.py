@@ -15,8 +15,8 @@ from unsay_core.adapters.bedrock.index import _attributes
 from unsay_core.adapters.bedrock.pushdown import pushed
 from unsay_core.adapters.bedrock.search import scope_filter
 from unsay_core.contracts.filter import parse_filter
-from unsay_core.domain.filters import holds
 from unsay_core.domain.memory import Kind, Memory
+from unsay_core.retrieval.filters import holds
 
 SCOPE = "a" * 52
 NOON = datetime(2026, 5, 1, 12, 0, tzinfo=UTC)

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from tests.support.samples import AT, memory
 from unsay_core.domain.memory import Kind
-from unsay_core.domain.ranking import Ranking, Scores
+from unsay_core.retrieval.ranking import Ranking, Scores
 
 RANKING = Ranking()
 shares = st.floats(0, 1)

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Protocol
 
 from unsay_core.application.pages import READ_AT_ONCE, READ_MOST, Page
 from unsay_core.application.ports import ConflictError
-from unsay_core.domain.credentials import find_credential
 from unsay_core.domain.errors import (
     ForbiddenError,
     ForgottenError,
@@ -20,6 +19,7 @@ from unsay_core.domain.errors import (
 )
 from unsay_core.domain.ids import require_id
 from unsay_core.domain.scope import Action, Grant, Principal, PrincipalKind, ScopePattern
+from unsay_core.extraction.credentials import find_credential
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

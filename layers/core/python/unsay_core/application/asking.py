@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from unsay_core.domain.memory import Memory
-    from unsay_core.domain.steering import Steering
+    from unsay_core.extraction.steering import Steering
 
 VERSION: Final = "1"
 STANCES: Final = ("stated", "asked", "hypothetical", "reported", "negated")

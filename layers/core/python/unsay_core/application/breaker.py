@@ -6,13 +6,13 @@ import threading
 from typing import TYPE_CHECKING
 
 from unsay_core.application.ports import SearchError
-from unsay_core.domain.filters import EVERYTHING
+from unsay_core.retrieval.filters import EVERYTHING
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from unsay_core.application.ports import Hit, Search
-    from unsay_core.domain.filters import All
+    from unsay_core.retrieval.filters import All
 
 FAILURES = 5  # in a row, before nobody is let through
 PAUSE = 10.0  # seconds between two who are

@@ -9,7 +9,8 @@ from unsay_core.application.ledger import batch_ref, message_ref, ready_ref, run
 from unsay_core.application.redaction import Graves, strings, without_credentials
 from unsay_core.application.settle import change
 from unsay_core.domain.audit import Event, Happening
-from unsay_core.domain.conversation import (
+from unsay_core.domain.errors import NotFoundError, SeqConflictError
+from unsay_core.extraction.conversation import (
     Batch,
     BatchState,
     Message,
@@ -19,7 +20,6 @@ from unsay_core.domain.conversation import (
     Unread,
     cut,
 )
-from unsay_core.domain.errors import NotFoundError, SeqConflictError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -27,8 +27,8 @@ if TYPE_CHECKING:
 
     from unsay_core.application.draft import Draft
     from unsay_core.application.ports import OpenScope, World
-    from unsay_core.domain.conversation import Role
-    from unsay_core.domain.steering import Steering
+    from unsay_core.extraction.conversation import Role
+    from unsay_core.extraction.steering import Steering
 
 MOST_COUNTED = 20  # tombstones whose hits are counted in one transaction
 RETRIED_AT_ONCE = 40

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 
 from unsay_core.application.keys import content_commitment
 from unsay_core.domain.duplicate import identity
-from unsay_core.domain.lexicon import Wording
-from unsay_core.domain.postings import pack_wording
 from unsay_core.domain.tombstone import NORMALISERS
+from unsay_core.retrieval.lexicon import Wording
+from unsay_core.retrieval.postings import pack_wording
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -12,16 +12,16 @@ from unsay_core.application.quotes import find_quote
 from unsay_core.application.redaction import blotted, mapped, strings
 from unsay_core.application.sentences import sentences
 from unsay_core.domain.audit import Event, Happening
-from unsay_core.domain.conversation import Redaction
 from unsay_core.domain.tombstone import Tombstone, TombstoneKind
+from unsay_core.extraction.conversation import Redaction
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from unsay_core.application.ledger import Ref
     from unsay_core.application.ports import OpenScope, World
-    from unsay_core.domain.conversation import Message
     from unsay_core.domain.memory import Memory, Reason
+    from unsay_core.extraction.conversation import Message
 
 MESSAGES_AT_ONCE = 12  # each with the tombstones of a few sentences
 MOST_GRAVES = 80

@@ -20,7 +20,7 @@ from unsay_core.application.ports import ConflictError
 from unsay_core.application.settle import settle
 from unsay_core.application.write_plan import write_plan
 from unsay_core.domain.audit import Event
-from unsay_core.domain.conversation import BatchState, Plan
+from unsay_core.extraction.conversation import BatchState, Plan
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -29,8 +29,8 @@ if TYPE_CHECKING:
     from unsay_core.application.metering import Meter
     from unsay_core.application.model import Model
     from unsay_core.application.ports import Ledger, OpenScope, World
-    from unsay_core.domain.conversation import Batch, Message, Run
-    from unsay_core.domain.steering import Steering
+    from unsay_core.extraction.conversation import Batch, Message, Run
+    from unsay_core.extraction.steering import Steering
 
 LEASE = timedelta(minutes=5)  # longer than a λ may run
 MOST_ATTEMPTS = 3

@@ -16,18 +16,18 @@ from unsay_core.application.scripts import main_script
 from unsay_core.application.sentences import is_question, sentence_around
 from unsay_core.application.spoken import spoken
 from unsay_core.application.suspicion import addresses_agent, is_planted
-from unsay_core.domain.conversation import Planned
-from unsay_core.domain.credentials import REDACTED, find_credential
-from unsay_core.domain.lexicon import query_words, words
 from unsay_core.domain.memory import Fact, Kind
 from unsay_core.domain.tombstone import normalise
+from unsay_core.extraction.conversation import Planned
+from unsay_core.extraction.credentials import REDACTED, find_credential
+from unsay_core.retrieval.lexicon import query_words, words
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from unsay_core.application.model_reply import Proposal
-    from unsay_core.domain.conversation import Message
     from unsay_core.domain.memory import Memory
+    from unsay_core.extraction.conversation import Message
 
 LONGEST = 1_000  # characters of a fact, and of its quote
 NEAR = 0.8  # share of words in common from which on two statements may be one

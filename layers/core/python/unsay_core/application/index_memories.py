@@ -25,7 +25,7 @@ from unsay_core.application.ledger import (
 from unsay_core.application.ports import ConflictError, DocumentState, IndexTask
 from unsay_core.application.post_words import Owed, post_words
 from unsay_core.domain.memory import IndexState, Kind, Memory, Status
-from unsay_core.domain.postings import NO_WORDS, postings_of
+from unsay_core.retrieval.postings import NO_WORDS, postings_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

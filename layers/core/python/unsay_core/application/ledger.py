@@ -12,11 +12,11 @@ from enum import StrEnum
 from typing import Generic, TypeAlias, TypeVar
 
 from unsay_core.domain.audit import GENESIS, AuditEntry
-from unsay_core.domain.conversation import Batch, Message, Plan, Ready, Run
 from unsay_core.domain.erasure import Erasure
 from unsay_core.domain.memory import Fact, Memory
 from unsay_core.domain.timeline import Interval
 from unsay_core.domain.tombstone import Tombstone, TombstoneKind
+from unsay_core.extraction.conversation import Batch, Message, Plan, Ready, Run
 
 
 class Area(StrEnum):
@@ -118,7 +118,7 @@ class Pending:
     told: tuple[int, ...] = ()
     scope: str | None = None
     root_id: str | None = None
-    words: bytes | None = None  # by keyed digests, see `domain/postings.py`
+    words: bytes | None = None  # by keyed digests, see `retrieval/postings.py`
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,8 +19,8 @@ from unsay_core.application.ledger import (
 )
 from unsay_core.application.pages import Page, page_of
 from unsay_core.domain.errors import NotFoundError
-from unsay_core.domain.filters import All, Filter, among, holds, narrowing
 from unsay_core.domain.memory import Fact, Kind, Memory, Status, Trust
+from unsay_core.retrieval.filters import All, Filter, among, holds, narrowing
 
 if TYPE_CHECKING:
     from unsay_core.application.draft import Draft

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Protocol
 if TYPE_CHECKING:
     from datetime import datetime
 
-    from unsay_core.domain.steering import Steering
+    from unsay_core.extraction.steering import Steering
 
 FAILURES_IN_A_ROW = 10  # from then on the breaker is open
 PROBE = 3  # while it is, every third batch that is due may try

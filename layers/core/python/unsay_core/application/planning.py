@@ -14,10 +14,10 @@ from unsay_core.application.model_reply import Proposal, TruncatedError, read_re
 from unsay_core.application.ports import SearchError
 from unsay_core.application.sentences import sentences
 from unsay_core.application.spoken import spoken
-from unsay_core.domain.conversation import Dropped, Plan, Planned, Role
-from unsay_core.domain.lexicon import query_words
 from unsay_core.domain.memory import Memory, Status, Trust
 from unsay_core.domain.tombstone import normalise
+from unsay_core.extraction.conversation import Dropped, Plan, Planned, Role
+from unsay_core.retrieval.lexicon import query_words
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -25,8 +25,8 @@ if TYPE_CHECKING:
 
     from unsay_core.application.model import Model
     from unsay_core.application.ports import OpenScope, World
-    from unsay_core.domain.conversation import Batch, Message
-    from unsay_core.domain.steering import Steering
+    from unsay_core.extraction.conversation import Batch, Message
+    from unsay_core.extraction.steering import Steering
 
 WINDOW = 40_000  # characters of messages in one question; a batch is cut well before that
 SMALLEST = 400  # characters; what is still too much for one answer then is no ordinary text

@@ -9,7 +9,7 @@ from unsay_core.domain.scope import Action, ScopePattern
 
 if TYPE_CHECKING:
     from unsay_core.domain.scope import Principal, Scope
-    from unsay_core.domain.steering import Steering
+    from unsay_core.extraction.steering import Steering
 
 
 class Policies(Protocol):

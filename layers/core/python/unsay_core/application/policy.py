@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, NoReturn
 from unsay_core.application.digests import value_digests
 from unsay_core.application.ledger import value_tombstone_ref
 from unsay_core.domain.audit import Event, Happening
-from unsay_core.domain.credentials import find_credential, find_in_json
 from unsay_core.domain.errors import SecretRefusedError, TombstonedError, UnsayError
 from unsay_core.domain.timeline import rfc3339
+from unsay_core.extraction.credentials import find_credential, find_in_json
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

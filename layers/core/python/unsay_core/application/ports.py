@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar, cast
 
-from unsay_core.domain.filters import EVERYTHING
 from unsay_core.domain.memory import Memory
+from unsay_core.retrieval.filters import EVERYTHING
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -15,8 +15,8 @@ if TYPE_CHECKING:
 
     from unsay_core.application.keys import ScopeKeys
     from unsay_core.application.ledger import Area, Change, Entry, Ref
-    from unsay_core.domain.filters import All
     from unsay_core.domain.scope import Action, Principal, Scope
+    from unsay_core.retrieval.filters import All
 
 T = TypeVar("T")
 

@@ -27,7 +27,7 @@ from unsay_core.application.ledger import (
     ref_of,
 )
 from unsay_core.application.ports import ConflictError
-from unsay_core.domain.postings import SIZE, Posting, pack, packed_id, unpack
+from unsay_core.retrieval.postings import SIZE, Posting, pack, packed_id, unpack
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, cast
 
 from unsay_core.application.ledger import Area, batch_ref, run_ref
 from unsay_core.application.pages import Page
-from unsay_core.domain.conversation import Batch, Message, Run
 from unsay_core.domain.errors import NotFoundError
+from unsay_core.extraction.conversation import Batch, Message, Run
 
 if TYPE_CHECKING:
     from unsay_core.application.ports import Ledger, OpenScope

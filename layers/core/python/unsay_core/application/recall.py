@@ -10,10 +10,10 @@ from unsay_core.application.recall_query import Recall
 from unsay_core.application.recall_scope import ScopeRecall
 from unsay_core.application.recall_sources import KNOWLEDGE_BASE, PENDING, SOURCES, WORDS, sought_words
 from unsay_core.domain.errors import UnavailableError
-from unsay_core.domain.evidence import Evidence, terms_of
 from unsay_core.domain.memory import IndexState, Memory
-from unsay_core.domain.postings import packed_id, place_of
-from unsay_core.domain.ranking import Ranking, Scores
+from unsay_core.retrieval.evidence import Evidence, terms_of
+from unsay_core.retrieval.postings import packed_id, place_of
+from unsay_core.retrieval.ranking import Ranking, Scores
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

@@ -6,14 +6,14 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from unsay_core.domain.filters import All, Comparison, Op, among, holds
 from unsay_core.domain.memory import BELIEFS, Status, Trust
+from unsay_core.retrieval.filters import All, Comparison, Op, among, holds
 
 if TYPE_CHECKING:
     from datetime import datetime
 
-    from unsay_core.domain.filters import Filter
     from unsay_core.domain.memory import Kind, Memory
+    from unsay_core.retrieval.filters import Filter
 
 
 @dataclass(frozen=True)

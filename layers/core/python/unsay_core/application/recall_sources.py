@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING
 
 from unsay_core.application.ledger import HEAD, Area, Head, Pending, Work, postings_ref
 from unsay_core.application.post_words import term_name
-from unsay_core.domain.evidence import Evidence, Term
-from unsay_core.domain.lexicon import Vocabulary, words
 from unsay_core.domain.memory import Kind, Memory
-from unsay_core.domain.postings import NO_WORDS, said, unpacked_id
+from unsay_core.retrieval.evidence import Evidence, Term
+from unsay_core.retrieval.lexicon import Vocabulary, words
+from unsay_core.retrieval.postings import NO_WORDS, said, unpacked_id
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Iterable, Mapping

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any
 from unsay_core.application.digests import value_digests
 from unsay_core.application.ledger import Area, value_tombstone_ref
 from unsay_core.application.sentences import sentences
-from unsay_core.domain.conversation import Redaction
-from unsay_core.domain.credentials import REDACTED, find_in_json, redact_json
 from unsay_core.domain.errors import TooLargeError
+from unsay_core.extraction.conversation import Redaction
+from unsay_core.extraction.credentials import REDACTED, find_in_json, redact_json
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence

@@ -32,10 +32,10 @@ from unsay_core.application.remember import Remember, decide
 from unsay_core.application.settle import settle
 from unsay_core.application.slots import overlapping
 from unsay_core.domain.audit import Event
-from unsay_core.domain.conversation import BatchState
 from unsay_core.domain.errors import InvalidRequestError
 from unsay_core.domain.memory import Status, Trust
-from unsay_core.domain.steering import Mode
+from unsay_core.extraction.conversation import BatchState
+from unsay_core.extraction.steering import Mode
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -43,10 +43,10 @@ if TYPE_CHECKING:
 
     from unsay_core.application.ledger import Ref
     from unsay_core.application.ports import OpenScope, World
-    from unsay_core.domain.conversation import Batch, Message, Plan, Planned
     from unsay_core.domain.memory import Fact
-    from unsay_core.domain.steering import Steering
     from unsay_core.domain.tombstone import Tombstone
+    from unsay_core.extraction.conversation import Batch, Message, Plan, Planned
+    from unsay_core.extraction.steering import Steering
 
 ITEMS_MOST = 100  # of a transaction
 ITEMS_END = 7  # head, audit entry, run, batch, plan, two markers

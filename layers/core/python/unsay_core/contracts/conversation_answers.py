@@ -5,14 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from unsay_core.contracts.conversations import CHARACTERS_PER_TOKEN
-from unsay_core.domain.conversation import BatchState
 from unsay_core.domain.timeline import rfc3339
+from unsay_core.extraction.conversation import BatchState
 
 if TYPE_CHECKING:
     from unsay_core.application.conversations import Recorded
     from unsay_core.application.read_conversations import Conversation
-    from unsay_core.domain.conversation import Batch, Message, Run
-    from unsay_core.domain.steering import Steering
+    from unsay_core.extraction.conversation import Batch, Message, Run
+    from unsay_core.extraction.steering import Steering
 
 
 def recorded_answer(found: Recorded, steering: Steering) -> dict[str, Any]:

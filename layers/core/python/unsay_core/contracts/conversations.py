@@ -12,8 +12,8 @@ from pydantic import AfterValidator, BeforeValidator, Field, WithJsonSchema
 from unsay_core.contracts.base import Instant, ScopeField, Wire, page_size, parse_query_limit
 from unsay_core.contracts.requests import MAX_SEQ, PageQuery
 from unsay_core.contracts.schemas import Answer
-from unsay_core.domain.conversation import BatchState, Cadence, Role
-from unsay_core.domain.steering import Mode, Steering
+from unsay_core.extraction.conversation import BatchState, Cadence, Role
+from unsay_core.extraction.steering import Mode, Steering
 
 CHARACTERS_PER_TOKEN = 4  # as a rule of thumb; a batch need not be cut to the token
 MOST_BLOCKS = 100

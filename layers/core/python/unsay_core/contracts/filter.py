@@ -10,7 +10,7 @@ from pydantic import PlainSerializer, PlainValidator, WithJsonSchema
 from unsay_core.contracts import exact_json
 from unsay_core.contracts.base import DEPTH, parse_instant
 from unsay_core.domain.errors import InvalidRequestError
-from unsay_core.domain.filters import PLAIN, TIMES, All, Comparison, Filter, Not, Op, Some
+from unsay_core.retrieval.filters import PLAIN, TIMES, All, Comparison, Filter, Not, Op, Some
 
 NESTED = 4
 MOST_COMPARISONS = 20

@@ -9,11 +9,11 @@ from __future__ import annotations
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
-from unsay_core.domain.filters import All, Comparison, Op, Some
 from unsay_core.domain.memory import Kind
+from unsay_core.retrieval.filters import All, Comparison, Op, Some
 
 if TYPE_CHECKING:
-    from unsay_core.domain.filters import Filter
+    from unsay_core.retrieval.filters import Filter
 
 # A double has no room for microseconds after the year 2100: strict comparisons let what is equal there pass.
 _RANGES = {

@@ -11,14 +11,14 @@ from botocore.exceptions import BotoCoreError, ClientError, ReadTimeoutError
 from unsay_core.adapters.aws_errors import is_throttled
 from unsay_core.adapters.bedrock.pushdown import pushed
 from unsay_core.application.ports import Hit, SearchError
-from unsay_core.domain.filters import EVERYTHING
+from unsay_core.retrieval.filters import EVERYTHING
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from mypy_boto3_bedrock_agent_runtime import AgentsforBedrockRuntimeClient
 
-    from unsay_core.domain.filters import All
+    from unsay_core.retrieval.filters import All
 
 logger = logging.getLogger(__name__)
 

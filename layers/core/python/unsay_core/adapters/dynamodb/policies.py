@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from unsay_core.adapters.aws_errors import translated
 from unsay_core.adapters.dynamodb.items import from_attributes, to_attributes
 from unsay_core.adapters.records import from_record, to_record
-from unsay_core.domain.steering import Steering
+from unsay_core.extraction.steering import Steering
 
 if TYPE_CHECKING:
     from collections.abc import Callable

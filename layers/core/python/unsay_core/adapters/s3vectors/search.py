@@ -10,14 +10,14 @@ from unsay_core.adapters.bedrock.pushdown import pushed
 from unsay_core.adapters.bedrock.search import LIVE, failures_named, of_scope, scope_filter
 from unsay_core.adapters.s3vectors.index import is_missing
 from unsay_core.application.ports import Hit
-from unsay_core.domain.filters import EVERYTHING
+from unsay_core.retrieval.filters import EVERYTHING
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from unsay_core.adapters.bedrock.embedding import BedrockEmbedding
     from unsay_core.adapters.s3vectors.index import RootIndex
-    from unsay_core.domain.filters import All
+    from unsay_core.retrieval.filters import All
 
 _GROUPS = {"andAll": "$and", "orAll": "$or"}
 _OPERATORS = {

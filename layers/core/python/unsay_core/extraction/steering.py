@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from enum import StrEnum
 
-from unsay_core.domain.conversation import Cadence
+from unsay_core.extraction.conversation import Cadence
 
 
 class Mode(StrEnum):

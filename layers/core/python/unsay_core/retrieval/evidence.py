@@ -11,8 +11,8 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from unsay_core.domain.lexicon import rarity
-from unsay_core.domain.postings import (
+from unsay_core.retrieval.lexicon import rarity
+from unsay_core.retrieval.postings import (
     ASKS,
     LEADS,
     LIVE,

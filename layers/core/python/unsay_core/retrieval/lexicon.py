@@ -9,8 +9,8 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from unsay_core.domain.function_words import telling
-from unsay_core.domain.stemming import stem
+from unsay_core.retrieval.function_words import telling
+from unsay_core.retrieval.stemming import stem
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Iterable, Mapping

@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, NamedTuple
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
-    from unsay_core.domain.lexicon import Wording
     from unsay_core.domain.memory import Memory
+    from unsay_core.retrieval.lexicon import Wording
 
 _FORM = struct.Struct("<16sQBBB")
 SIZE = _FORM.size
