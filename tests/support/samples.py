@@ -20,6 +20,7 @@ from unsay_core.application.ledger import (
 )
 from unsay_core.domain.audit import AuditEntry, Event, Happening, sealed
 from unsay_core.domain.erasure import Cascaded, Erasure
+from unsay_core.domain.job import Job, JobKind, JobProblem, JobState
 from unsay_core.domain.memory import (
     Because,
     Fact,
@@ -175,6 +176,23 @@ EVERY_ENTRY: dict[str, Entry] = {
         proven_at=SECOND,
         revision=2,
     ),
+    "a job": Job(
+        id="job_1",
+        kind=JobKind.IMPORT,
+        state=JobState.FAILED,
+        actor="key_1",
+        requested_at=AT,
+        epoch=3,
+        request={"include": ["active"], "n": Decimal("1.0")},
+        progress={"after": "mem_1", "deep": nested(3)},
+        done=7,
+        total=2**40,
+        result={"refused": {"tombstoned": 2}},
+        problems=(JobProblem(3, "tombstoned"), JobProblem(9, "secret_refused")),
+        finished_at=SECOND,
+        revision=4,
+    ),
+    "a bare job": Job("job_2", JobKind.EXPORT, JobState.RUNNING, "key_1", AT, 0),
     "a bare receipt": Erasure("era_2", {}, Reason.TEST, AT, "key_1"),
     "a run": Run(
         "run:1",

@@ -31,6 +31,7 @@ from unsay_core.application.ports import UnreadableError
 from unsay_core.contracts import exact_json
 from unsay_core.domain.audit import AuditEntry
 from unsay_core.domain.erasure import Erasure
+from unsay_core.domain.job import Job
 from unsay_core.domain.memory import Memory
 from unsay_core.domain.timeline import rfc3339
 from unsay_core.domain.tombstone import Tombstone
@@ -43,7 +44,7 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-JSON_FIELDS = frozenset({"data", "metadata", "selector", "blocks"})
+JSON_FIELDS = frozenset({"data", "metadata", "selector", "blocks", "request", "progress", "result"})
 
 _TYPES: dict[Area, type[Entry]] = {
     Area.HEAD: Head,
@@ -60,6 +61,7 @@ _TYPES: dict[Area, type[Entry]] = {
     Area.AUDIT: AuditEntry,
     Area.POSTINGS: Postings,
     Area.LISTED: Listed,
+    Area.JOB: Job,
 }
 # A conversation has its parts beside it, told apart by what follows the run's id.
 _CONVERSATION_TYPES: dict[str, type[Entry]] = {"": Run, "m": Message, "b": Batch, "p": Plan}

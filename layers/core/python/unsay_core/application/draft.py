@@ -59,6 +59,7 @@ _GUARDS = {
     Area.TOMBSTONE: "seq",
     Area.CONVERSATION: "revision",
     Area.READY: "revision",
+    Area.JOB: "revision",
 }
 _NEVER_TWICE = frozenset({Area.MEMORY, Area.VERSION, Area.AUDIT})
 CHANGED_MOST = 100  # places in one transaction

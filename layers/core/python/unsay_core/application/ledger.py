@@ -13,6 +13,7 @@ from typing import Generic, TypeAlias, TypeVar
 
 from unsay_core.domain.audit import GENESIS, AuditEntry
 from unsay_core.domain.erasure import Erasure
+from unsay_core.domain.job import Job
 from unsay_core.domain.memory import Fact, Memory
 from unsay_core.domain.timeline import Interval
 from unsay_core.domain.tombstone import Tombstone, TombstoneKind
@@ -37,6 +38,7 @@ class Area(StrEnum):
     AUDIT = "A"
     POSTINGS = "X"
     LISTED = "W"
+    JOB = "J"
 
 
 E_co = TypeVar("E_co", covariant=True)
@@ -196,6 +198,7 @@ Entry: TypeAlias = (
     | AuditEntry
     | Postings
     | Listed
+    | Job
 )
 
 HEAD: Ref[Head] = Ref(Area.HEAD, "HEAD")
@@ -276,6 +279,11 @@ def erasure_ref(erasure_id: str) -> Ref[Erasure]:
     return Ref(Area.ERASURE, erasure_id)
 
 
+def job_ref(job_id: str) -> Ref[Job]:
+    """A job."""
+    return Ref(Area.JOB, job_id)
+
+
 def value_tombstone_ref(digest: str) -> Ref[Tombstone]:
     """The tombstone of a value, by its keyed digest."""
     return Ref(Area.TOMBSTONE, f"value:{digest}")
@@ -330,6 +338,8 @@ def ref_of(entry: Entry) -> Ref[Entry]:  # noqa: C901, PLR0912 - one line per ty
             return postings_ref(term, is_stock=is_stock)
         case Listed(memory_id=memory_id):
             return listed_ref(memory_id)
+        case Job(id=job_id):
+            return job_ref(job_id)
         case _:
             return audit_ref(entry.seq)
 
