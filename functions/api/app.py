@@ -1,122 +1,76 @@
-"""The router: every operation of the contract, and every refusal as a problem document."""
+"""The gateway's events on their way to the endpoints, and the answers on their way back."""
 
 from __future__ import annotations
 
-import re
+from base64 import b64decode
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from aws_lambda_powertools.event_handler import APIGatewayHttpResolver, Response
-from aws_lambda_powertools.utilities.data_classes import APIGatewayProxyEventV2
-
-from functions.api.call import Call
-from functions.api.endpoints import ENDPOINTS
-from functions.api.problem import problem_document
-from functions.entrypoint import log_fault
-from unsay_core.contracts import exact_json
-from unsay_core.contracts.operations import OPERATIONS
-from unsay_core.domain.errors import MethodNotAllowedError, NotFoundError, UnsayError
+from functions.entrypoint import UNDECIDED, bearer_of, log_fault
+from unsay_core.application.authenticate import Identity
+from unsay_core.domain.errors import ForbiddenError
+from unsay_core.endpoints.call import Request
+from unsay_core.endpoints.router import Endpoints
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
     from aws_lambda_powertools.utilities.typing import LambdaContext
 
-    from functions.api.endpoints.reply import Reply
-    from unsay_core.application.authenticate import Identity
+    from unsay_core.application.authenticate import Authenticator
     from unsay_core.bootstrap.aws import ApiService
-    from unsay_core.contracts.operations import Operation
-
 
 SIGNED = "/iam"  # what the paths begin with whose callers sign with AWS credentials
 
 
-def _pattern(path: str) -> re.Pattern[str]:
-    """What a path with parameters matches."""
-    segments = ("[^/]+" if part.startswith("{") else re.escape(part) for part in path.split("/"))
-    return re.compile("/".join(segments))
-
-
-class InternalError(UnsayError, status=500, code="internal", title="Something went wrong"):
-    """A fault of ours."""
-
-
 class Api:
-    """The HTTP API over one service: an API Gateway event in, its answer out."""
+    """The HTTP API over one service: an API Gateway event (payload format 2.0) in, its answer out."""
 
     def __init__(self, service: ApiService) -> None:
         self._service = service
-        self._router = APIGatewayHttpResolver()
-        for operation in OPERATIONS:
-            self._router.route(_rule(operation), method=operation.method)(self._view(operation))
-        self._router.not_found(self._nothing_there)
-        self._router.exception_handler(UnsayError)(self._problem)
-        self._router.exception_handler(Exception)(self._fault)
+        self._endpoints = Endpoints(service, partial(log_fault, "a request failed"))
 
     def __call__(self, event: dict[str, Any], context: LambdaContext) -> dict[str, Any]:
         """Answer one request."""
-        event = _without_prefix(event)
-        # The router keeps the event on its class, where routers in other threads would answer each other's.
-        self._router.current_event = APIGatewayProxyEventV2(event)
-        return self._router.resolve(event, context)
-
-    def _view(self, operation: Operation) -> Callable[..., Response[str]]:
-        route = f"{operation.method} {operation.path}"
-        endpoint = ENDPOINTS[operation.name]
-
-        def view(**named: str) -> Response[str]:
-            service, thing = self._service, next(iter(named.values()), "")
-            event, now = self._router.current_event, service.world.clock.now()
-            call = Call(event, route, now, lambda: service.authenticator, thing)
-            call.check(has_query=operation.query is not None)
-            if not operation.is_public:
-                self._note_use(call.identity)
-            return _response(endpoint(call, self._service))
-
-        return view
-
-    def _note_use(self, identity: Identity) -> None:
-        if identity.last_used is not None:
-            self._service.uses.note(identity.root, identity.last_used)
-
-    def _nothing_there(self, _error: Exception) -> Response[str]:
-        asked = self._router.current_event.path
-        methods = [each.method for each in OPERATIONS if _pattern(each.path).fullmatch(asked)]
-        if not methods:
-            return self._problem(NotFoundError("there is no such call"))
-        answer = self._problem(MethodNotAllowedError("this path does not take that method"))
-        answer.headers["Allow"] = ", ".join(methods)
-        return answer
-
-    def _problem(self, refusal: UnsayError) -> Response[str]:
-        request_id = self._router.current_event.request_context.request_id
-        body = problem_document(refusal, request_id)
-        after = refusal.retry_after
-        return Response(
-            status_code=refusal.status,
-            content_type="application/problem+json",
-            body=exact_json.dumps(body),
-            headers={"Retry-After": str(after)} if after else {},
-        )
-
-    def _fault(self, fault: Exception) -> Response[str]:
-        log_fault("a request failed", fault)
-        return self._problem(InternalError("this is a fault of the service; it was logged"))
+        answer = self._endpoints.answer(request_of(event, lambda: self._service.authenticator))
+        return {"statusCode": answer.status, "headers": dict(answer.headers), "body": answer.body}
 
 
-def _without_prefix(event: dict[str, Any]) -> dict[str, Any]:
-    """A request below `/iam` is the same call; who makes it, the gateway says beside the path."""
-    path = event["rawPath"]
-    return {**event, "rawPath": path.removeprefix(SIGNED)} if path.startswith(f"{SIGNED}/") else event
-
-
-def _rule(operation: Operation) -> str:
-    return operation.path.replace("{", "<").replace("}", ">")
-
-
-def _response(reply: Reply) -> Response[str]:
-    return Response(
-        status_code=reply.status,
-        content_type="application/json",
-        body=exact_json.dumps(reply.body),
-        headers={**reply.headers, "Cache-Control": "no-store"},
+def request_of(event: Mapping[str, Any], authenticator: Callable[[], Authenticator]) -> Request:
+    """The request in an event; the authenticator is for callers whom the gateway does not name."""
+    context, headers = event["requestContext"], event.get("headers") or {}
+    lower = {name.lower(): value for name, value in headers.items()}
+    return Request(
+        method=context["http"]["method"],
+        path=_without_prefix(event["rawPath"]),
+        query=event.get("rawQueryString") or "",
+        headers=lower,
+        body=_body(event),
+        id=context["requestId"],
+        who=lambda: _identity(context.get("authorizer") or {}, lower, authenticator),
     )
+
+
+def _without_prefix(path: str) -> str:
+    """A request below `/iam` is the same call; who makes it, the gateway says beside the path."""
+    return path.removeprefix(SIGNED) if path.startswith(f"{SIGNED}/") else path
+
+
+def _body(event: Mapping[str, Any]) -> bytes:
+    text: str = event.get("body") or ""
+    return b64decode(text) if event.get("isBase64Encoded") else text.encode("utf-8", "surrogatepass")
+
+
+def _identity(
+    told: Mapping[str, Any], headers: Mapping[str, str], authenticator: Callable[[], Authenticator]
+) -> Identity | None:
+    """Who calls, as the gateway or its authorizer found; nothing in the request can say otherwise."""
+    if "iam" in told:
+        role = authenticator().role(told["iam"].get("userArn") or "")
+        if role is None:
+            raise ForbiddenError("nothing is granted here to this role")
+        return role
+    authorizer = told.get("lambda") or {}
+    if UNDECIDED in authorizer:
+        return authenticator().bearer(bearer_of(headers) or "")
+    return Identity.from_context(authorizer) if authorizer.get("principal") else None

@@ -81,6 +81,19 @@ def test_the_inner_layers_import_no_third_party_code(layer: str) -> None:
     assert done.returncode == 0, done.stderr.decode()
 
 
+def test_the_endpoints_need_nothing_of_aws() -> None:
+    """In a fresh interpreter: they answer in a λ as in a process of one's own."""
+    modules = [f"unsay_core.endpoints.{path.stem}" for path in (CORE / "endpoints").glob("*.py")]
+    program = (
+        "import sys\n"
+        + "\n".join(f"import {module.removesuffix('.__init__')}" for module in modules)
+        + "\nassert 'pydantic' in sys.modules\n"
+        "assert not {'boto3', 'botocore', 'aws_lambda_powertools'} & sys.modules.keys()\n"
+    )
+    done = subprocess.run([sys.executable, "-c", program], cwd=ROOT, capture_output=True, check=False)
+    assert done.returncode == 0, done.stderr.decode()
+
+
 def test_one_module_alone_asks_sts_for_anything() -> None:
     asking = {
         name

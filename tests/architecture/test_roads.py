@@ -36,12 +36,12 @@ COMPUTED_NAMES = {
     "adapters/records.py",
     "application/draft.py",
     "contracts/requests.py",
-    "functions/api/endpoints/__init__.py",
-    "functions/api/endpoints/memories.py",
+    "endpoints/__init__.py",
+    "endpoints/memories.py",
 }
 COMPUTED_IMPORTS = {
     "adapters/snapshots.py",  # of the runtime's own hooks, where there are any
-    "functions/api/endpoints/__init__.py",  # of its own modules, by names that stand there
+    "endpoints/__init__.py",  # of its own modules, by names that stand there
 }
 
 

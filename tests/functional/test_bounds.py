@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from functions.api.call import MOST_ERRORS
-from functions.api.endpoints.reply import ANSWER_BYTES
 from tests.support.fakes import FakeService
 from tests.support.http import Caller
 from unsay_core.domain.errors import UnavailableError
+from unsay_core.endpoints.call import MOST_ERRORS
+from unsay_core.endpoints.reply import ANSWER_BYTES
 
 HEAVY = "\u0001" * 16_000  # six bytes each on the wire
 

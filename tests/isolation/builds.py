@@ -51,12 +51,12 @@ def places(module: str) -> tuple[str, str]:
 
 
 NAMES_THE_FAULT = """
-def _named(self, fault):
+def _named(self, fault, request):
     code = getattr(fault, "response", {}).get("Error", {}).get("Code", "")
-    return self._problem(InternalError(f"{type(fault).__name__} {code}"))
+    return _problem(InternalError(f"{type(fault).__name__} {code}"), request)
 
 
-Api._fault = _named
+Endpoints._fault = _named
 """
 
 BELIEVES_EVERY_CURSOR = """
@@ -132,7 +132,7 @@ def wall_build(astray: Mapping[str, Mapping[str, str]]) -> dict[str, str]:
         "unsay_core/bootstrap/aws.py": LEADS_ASTRAY.format(astray=led),
         "unsay_core/adapters/bedrock/search.py": SEARCHES_ELSEWHERE.format(astray=dict(astray["search"])),
         "unsay_core/contracts/cursor.py": BELIEVES_EVERY_CURSOR,
-        "functions/api/app.py": NAMES_THE_FAULT,
+        "unsay_core/endpoints/router.py": NAMES_THE_FAULT,
     }
 
 

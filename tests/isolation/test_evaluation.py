@@ -10,16 +10,16 @@ from typing import Any
 
 import pytest
 
-from functions.api import endpoints
-from functions.api.endpoints import reads
 from tests.isolation import cloud as clouds
 from tests.isolation.cloud import Cloud
 from tests.isolation.probes import SCOPES, Neighbours, Reply, Request, evaluate, text_of
 from tests.support.http import Caller
+from unsay_core import endpoints
 from unsay_core.adapters.dynamodb.items import Place
 from unsay_core.adapters.scoped_session import ScopedSessions
 from unsay_core.domain.errors import ForbiddenError
 from unsay_core.domain.scope import Principal, Scope, ScopePattern
+from unsay_core.endpoints import reads
 
 PROBES = 2_000
 FEW = 150  # enough to try each kind of probe several times

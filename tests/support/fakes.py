@@ -12,6 +12,7 @@ from tests.support.clock import FakeClock, fake_world
 from tests.support.extraction import FakeModel
 from tests.support.knowledge_base import FakeIndex, FakeKnowledgeBase, FakeSearch
 from unsay_core.adapters.memory_ledger import MemoryLedger
+from unsay_core.adapters.metrics import DEGRADED, count
 from unsay_core.application.access import UseNotes
 from unsay_core.application.authenticate import Authenticator
 from unsay_core.application.bindings import RecentBindings
@@ -333,6 +334,10 @@ class FakeService:
         opened = self.open_scope(principal, scope, Action.AUDIT)
         parts = {part.name: getattr(opened, part.name) for part in fields(opened)}
         return AuditScope(**parts, anchors=self.anchors[opened.id])
+
+    def note_degraded(self, reason: str) -> None:
+        """Count a recall that went without a store, as the api λ does."""
+        count(DEGRADED, reason=reason)
 
     def work_scope(self, scope_id: str) -> WorkScope:
         """A scope as the workers open it."""

@@ -5,7 +5,6 @@ from __future__ import annotations
 import copy
 import json
 import re
-import threading
 import time
 from base64 import b64encode
 from dataclasses import dataclass, field
@@ -77,14 +76,7 @@ class Caller:
         self.who = who
         self.expires_at = 0
         self.authorizer: dict[str, Any] | None = None  # what the gateway says, where it is not of a key
-        self._local = threading.local()
-
-    @property
-    def _api(self) -> Api:
-        """A router for each thread: a λ answers one request at a time, and so does a router."""
-        if not hasattr(self._local, "api"):
-            self._local.api = Api(self.service)  # type: ignore[arg-type]
-        return self._local.api  # type: ignore[no-any-return]
+        self._api = Api(service)  # type: ignore[arg-type]
 
     def identified(self, authorizer: dict[str, Any]) -> Caller:
         """The same API, with what the gateway says of the caller: `{"lambda": …}` or `{"iam": …}`."""
@@ -123,11 +115,8 @@ class Caller:
             found = {"principal": json.dumps(self.who.to_json()), "expires_at": str(self.expires_at)}
             request["requestContext"]["authorizer"] = {"lambda": found}
         answer = self._api(request, None)  # type: ignore[arg-type]
-        flat = {
-            name: value if isinstance(value, str) else value[0] for name, value in answer["headers"].items()
-        }
         require_documented(method, path.removeprefix("/iam"), answer["statusCode"])
-        return Answer(answer["statusCode"], answer["body"], flat)
+        return Answer(answer["statusCode"], answer["body"], answer["headers"])
 
     def remember(
         self, content: str = "Alice lives in Lisbon.", scope: Any = "acme/alice", **fields: Any

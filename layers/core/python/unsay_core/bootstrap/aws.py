@@ -24,7 +24,7 @@ from unsay_core.adapters.messaging import (
     SqsPostponer,
     event_of_batch,
 )
-from unsay_core.adapters.metrics import FOREIGN_HITS, count
+from unsay_core.adapters.metrics import DEGRADED, FOREIGN_HITS, count
 from unsay_core.adapters.oidc import OidcTokens, issuers_of
 from unsay_core.adapters.s3.anchors import S3Anchors
 from unsay_core.adapters.s3.documents import S3Documents
@@ -226,6 +226,10 @@ class ApiService(_Authenticating):
             search=opened.search,
             anchors=S3Anchors(lambda: clients.client("s3"), self.settings.anchors_bucket, opened.id),
         )
+
+    def note_degraded(self, reason: str) -> None:
+        """Count a recall that went without a store."""
+        count(DEGRADED, reason=reason)
 
     def _role(self, action: Action) -> str:
         match action:

@@ -5,8 +5,6 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from functions.api.endpoints.reply import Reply, memory_reply, page_reply, start_of_page, within_size
-from unsay_core.adapters.metrics import DEGRADED, count
 from unsay_core.application.look_up import ListMemories, get, history, list_memories
 from unsay_core.application.recall import Recall, recall
 from unsay_core.application.scopes import known_scopes
@@ -15,13 +13,14 @@ from unsay_core.contracts import answers, requests
 from unsay_core.contracts.prompt import MOST_CHARS, fitting, prompt_block
 from unsay_core.domain.ids import require_id
 from unsay_core.domain.scope import Action
+from unsay_core.endpoints.reply import Reply, memory_reply, page_reply, start_of_page, within_size
 
 if TYPE_CHECKING:
-    from functions.api.call import Call
-    from unsay_core.bootstrap.aws import ApiService
+    from unsay_core.endpoints.call import Call
+    from unsay_core.endpoints.service import Service
 
 
-def get_memory(call: Call, service: ApiService) -> Reply:
+def get_memory(call: Call, service: Service) -> Reply:
     """`GET /v1/memories/{id}`."""
     asked = call.query(requests.GetQuery)
     opened = service.open_scope(call.principal, asked.scope, Action.READ)
@@ -29,7 +28,7 @@ def get_memory(call: Call, service: ApiService) -> Reply:
     return memory_reply(memory, opened, service, at=asked.known_at)
 
 
-def list_all(call: Call, service: ApiService) -> Reply:
+def list_all(call: Call, service: Service) -> Reply:
     """`GET /v1/memories`."""
     asked = call.query(requests.ListQuery)
     opened = service.open_scope(call.principal, asked.scope, Action.READ)
@@ -53,7 +52,7 @@ def list_all(call: Call, service: ApiService) -> Reply:
     return page_reply(page, lambda m: answers.memory_answer(m, scope, now), asked, opened, service)
 
 
-def get_history(call: Call, service: ApiService) -> Reply:
+def get_history(call: Call, service: Service) -> Reply:
     """`GET /v1/memories/{id}/history`."""
     asked = call.query(requests.ScopeQuery)
     opened = service.open_scope(call.principal, asked.scope, Action.READ)
@@ -62,7 +61,7 @@ def get_history(call: Call, service: ApiService) -> Reply:
     return Reply(200, answers.history_answer(found, asked.scope.canonical, now))
 
 
-def recall_memories(call: Call, service: ApiService) -> Reply:
+def recall_memories(call: Call, service: Service) -> Reply:
     """`POST /v1/recall`."""
     started = service.world.clock.monotonic()
     asked = call.body(requests.RecallIn)
@@ -83,7 +82,7 @@ def recall_memories(call: Call, service: ApiService) -> Reply:
         known_at=asked.known_at,
         deadline=asked.deadline_ms / 1000,
     )
-    found = recall(query, doors, service.world, note=lambda reason: count(DEGRADED, reason=reason))
+    found = recall(query, doors, service.world, note=service.note_degraded)
     took = service.world.clock.monotonic() - started
     now = asked.known_at or service.world.clock.now()
     answer = answers.recollection_answer(found, now, took)
@@ -102,14 +101,14 @@ def _as_prompt(answer: dict[str, Any], max_chars: int) -> dict[str, Any]:
     return {**answer, "items": [answer["items"][at] for at in chosen], "prompt": block}
 
 
-def get_statistics(call: Call, service: ApiService) -> Reply:
+def get_statistics(call: Call, service: Service) -> Reply:
     """`GET /v1/stats`."""
     asked = call.query(requests.ScopeQuery)
     opened = service.open_scope(call.principal, asked.scope, Action.READ)
     return Reply(200, answers.statistics_answer(statistics(opened, service.world)))
 
 
-def list_scopes(call: Call, service: ApiService) -> Reply:
+def list_scopes(call: Call, service: Service) -> Reply:
     """`GET /v1/scopes`."""
     asked = call.query(requests.ScopesQuery)
     found = known_scopes(call.principal, asked.prefix, service.registry)

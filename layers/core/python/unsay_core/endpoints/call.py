@@ -1,9 +1,8 @@
-"""One HTTP request as the endpoints see it, and how it is read."""
+"""One request as the endpoints see it, and how it is read."""
 
 from __future__ import annotations
 
 import re
-from base64 import b64decode
 from dataclasses import dataclass
 from datetime import datetime
 from functools import cached_property
@@ -12,14 +11,11 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from pydantic import BaseModel, ValidationError
 
-from functions.entrypoint import UNDECIDED, bearer_of
-from unsay_core.application.authenticate import Identity
 from unsay_core.application.replay import IdempotencyKey
 from unsay_core.contracts import exact_json, query_string, requests
 from unsay_core.contracts.base import BODY_BYTES, DEPTH, FieldRefusedError
 from unsay_core.domain.errors import (
     FieldError,
-    ForbiddenError,
     InvalidRequestError,
     TooLargeError,
     UnauthenticatedError,
@@ -27,12 +23,11 @@ from unsay_core.domain.errors import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
-    from aws_lambda_powertools.utilities.data_classes import APIGatewayProxyEventV2
     from pydantic_core import ErrorDetails
 
-    from unsay_core.application.authenticate import Authenticator
+    from unsay_core.application.authenticate import Identity
     from unsay_core.application.ports import OpenScope
     from unsay_core.domain.scope import Principal
 
@@ -45,36 +40,39 @@ _VISIBLE = re.compile(r"[\x21-\x7e]{1,255}", re.ASCII)
 _FIELD = re.compile(r"[A-Za-z_]{1,32}|[0-9]{1,4}", re.ASCII)
 
 
+@dataclass(frozen=True, slots=True)
+class Request:
+    """A request, whatever brought it: path and query as they were sent, headers by lower-case names.
+
+    `who` finds out who calls: None for nobody. It is asked once the rest of the request is in order.
+    """
+
+    method: str
+    path: str
+    query: str
+    headers: Mapping[str, str]
+    body: bytes
+    id: str
+    who: Callable[[], Identity | None]
+
+
 @dataclass
 class Call:
     """A request that came at `now`; `id` is the path parameter, where the path has one."""
 
-    event: APIGatewayProxyEventV2
+    request: Request
     route: str
     now: datetime
-    authenticator: Callable[[], Authenticator]
     id: str = ""
 
     @cached_property
     def identity(self) -> Identity:
-        """Who calls, as the gateway or its authorizer found; nothing in the request can say otherwise."""
-        found = self._found()
-        # The gateway keeps the authorizer's answer for a minute; a key may have expired since.
+        """Who calls; nothing that the endpoints read of the request can say otherwise."""
+        found = self.request.who()
+        # Whoever found that may have kept it for a while; a key may have expired since.
         if found is None or (found.expires_at is not None and found.expires_at <= self.now):
             raise UnauthenticatedError
         return found
-
-    def _found(self) -> Identity | None:
-        told = self.event.raw_event["requestContext"].get("authorizer") or {}
-        if "iam" in told:
-            role = self.authenticator().role(told["iam"].get("userArn") or "")
-            if role is None:
-                raise ForbiddenError("nothing is granted here to this role")
-            return role
-        authorizer = told.get("lambda") or {}
-        if UNDECIDED in authorizer:
-            return self.authenticator().bearer(bearer_of(self.event.headers) or "")
-        return Identity.from_context(authorizer) if authorizer.get("principal") else None
 
     @property
     def principal(self) -> Principal:
@@ -84,11 +82,9 @@ class Call:
     @cached_property
     def payload(self) -> dict[str, Any]:
         """The body, without a digit lost."""
-        text = self.event.body or ""
-        body = b64decode(text) if self.event.is_base64_encoded else text.encode("utf-8", "surrogatepass")
-        if len(body) > BODY_BYTES:
+        if len(self.request.body) > BODY_BYTES:
             raise TooLargeError(f"the body is larger than {BODY_BYTES} bytes")
-        value = exact_json.loads(body, max_depth=DEPTH + 1)
+        value = exact_json.loads(self.request.body, max_depth=DEPTH + 1)
         if not isinstance(value, dict):
             raise InvalidRequestError("the body is a JSON object")
         return value
@@ -99,23 +95,23 @@ class Call:
 
     def query(self, model: type[M]) -> M:
         """The query string as a model."""
-        return validated(model, query_string.parse(self.event.raw_query_string or ""))
+        return validated(model, query_string.parse(self.request.query))
 
     def check(self, *, has_query: bool) -> None:
         """Refuse what no call takes, before anything is opened or looked up."""
-        if self.event.raw_query_string and not has_query:
+        if self.request.query and not has_query:
             raise InvalidRequestError("this call takes no query string")
         _ = self.if_match, self.idempotency_key
 
     @property
     def note(self) -> str | None:
         """The note of a call that needs no other body."""
-        return self.body(requests.NoteIn).note if self.event.body else None
+        return self.body(requests.NoteIn).note if self.request.body else None
 
     @property
     def if_match(self) -> int | None:
         """The version the caller saw, or None if they did not say."""
-        given = self.event.headers.get("if-match")
+        given = self.request.headers.get("if-match")
         if given is None:
             return None
         match = _IF_MATCH.fullmatch(given.strip())
@@ -126,15 +122,15 @@ class Call:
     @property
     def idempotency_key(self) -> str | None:
         """What the caller calls this request, or None."""
-        key = self.event.headers.get("idempotency-key")
+        key = self.request.headers.get("idempotency-key")
         if key is not None and not _VISIBLE.fullmatch(key):
             raise InvalidRequestError.at("Idempotency-Key", "1 to 255 visible ASCII characters")
         return key
 
     @property
     def request_id(self) -> str:
-        """What the gateway calls this request."""
-        return str(self.event.request_context.request_id)
+        """What this request is called in the log and in what it is refused with."""
+        return self.request.id
 
     def idempotency(self, opened: OpenScope, item: int | None = None) -> IdempotencyKey | None:
         """The request's idempotency key, bound to the principal, the route and what was asked.

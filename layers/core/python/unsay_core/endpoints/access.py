@@ -4,20 +4,20 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from functions.api.endpoints.reply import Reply
 from unsay_core.application.access import MakeKey, NewKey, list_keys, make_key, revoke_key
 from unsay_core.application.delegate import Delegate, delegate
 from unsay_core.contracts import answers, cursor, requests
 from unsay_core.domain.scope import Action
+from unsay_core.endpoints.reply import Reply
 
 if TYPE_CHECKING:
-    from functions.api.call import Call
-    from unsay_core.bootstrap.aws import ApiService
+    from unsay_core.endpoints.call import Call
+    from unsay_core.endpoints.service import Service
 
 _LISTING = b"keys"  # what a cursor of it holds for, together with who asked
 
 
-def make_api_key(call: Call, service: ApiService) -> Reply:
+def make_api_key(call: Call, service: Service) -> Reply:
     """`POST /v1/keys`."""
     asked = call.body(requests.KeyIn)
     command = MakeKey(
@@ -27,7 +27,7 @@ def make_api_key(call: Call, service: ApiService) -> Reply:
     return Reply(201, answers.key_answer(made), _replayed(made))
 
 
-def list_api_keys(call: Call, service: ApiService) -> Reply:
+def list_api_keys(call: Call, service: Service) -> Reply:
     """`GET /v1/keys`."""
     asked, caller, keyring = call.query(requests.KeysQuery), call.principal, service.keyring
     after = cursor.open_(keyring, caller.id, _LISTING, asked.cursor) if asked.cursor is not None else None
@@ -37,13 +37,13 @@ def list_api_keys(call: Call, service: ApiService) -> Reply:
     return Reply(200, {"items": items, "next_cursor": beyond})
 
 
-def revoke_api_key(call: Call, service: ApiService) -> Reply:
+def revoke_api_key(call: Call, service: Service) -> Reply:
     """`DELETE /v1/keys/{id}`."""
     key = revoke_key(call.id, call.principal, service.keys, service.world.clock.now())
     return Reply(200, answers.listed_key_answer(key))
 
 
-def make_delegation(call: Call, service: ApiService) -> Reply:
+def make_delegation(call: Call, service: Service) -> Reply:
     """`POST /v1/delegations`."""
     asked = call.body(requests.DelegationIn)
     command = Delegate(

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from functions.api.endpoints.reply import Reply, changed_reply, page_reply, start_of_page
 from unsay_core.application.ledger import Waiting
 from unsay_core.application.look_up import ListMemories, list_memories
 from unsay_core.application.receipts import list_receipts, receipt
@@ -14,16 +13,17 @@ from unsay_core.application.verify_audit import list_audit, verify_audit
 from unsay_core.contracts import answers, requests
 from unsay_core.domain.ids import require_digest, require_id
 from unsay_core.domain.scope import Action
+from unsay_core.endpoints.reply import Reply, changed_reply, page_reply, start_of_page
 
 if TYPE_CHECKING:
-    from functions.api.call import Call
     from unsay_core.application.pages import Page
     from unsay_core.application.ports import OpenScope
-    from unsay_core.bootstrap.aws import ApiService
     from unsay_core.domain.memory import Memory
+    from unsay_core.endpoints.call import Call
+    from unsay_core.endpoints.service import Service
 
 
-def list_reviews(call: Call, service: ApiService) -> Reply:
+def list_reviews(call: Call, service: Service) -> Reply:
     """`GET /v1/reviews`."""
     asked = call.query(requests.ReviewsQuery)
     opened = service.open_scope(call.principal, asked.scope, Action.REVIEW, reading=True)
@@ -38,7 +38,7 @@ def list_reviews(call: Call, service: ApiService) -> Reply:
     return page_reply(page, render, asked, opened, service)
 
 
-def decide_review(call: Call, service: ApiService) -> Reply:
+def decide_review(call: Call, service: Service) -> Reply:
     """`POST /v1/reviews/{id}`."""
     asked, where = call.body(requests.DecisionIn), call.query(requests.ScopeQuery)
     opened = service.open_scope(call.principal, where.scope, Action.REVIEW)
@@ -53,7 +53,7 @@ def decide_review(call: Call, service: ApiService) -> Reply:
     return changed_reply(decide(command, opened, service.world), opened, service)
 
 
-def tombstones(call: Call, service: ApiService) -> Reply:
+def tombstones(call: Call, service: Service) -> Reply:
     """`GET /v1/tombstones`."""
     asked = call.query(requests.PageQuery)
     opened = service.open_scope(call.principal, asked.scope, Action.FORGET)
@@ -61,7 +61,7 @@ def tombstones(call: Call, service: ApiService) -> Reply:
     return page_reply(page, answers.tombstone_answer, asked, opened, service)
 
 
-def lift(call: Call, service: ApiService) -> Reply:
+def lift(call: Call, service: Service) -> Reply:
     """`POST /v1/tombstones/{id}/lift`."""
     asked, where = call.body(requests.ReasonIn), call.query(requests.ScopeQuery)
     opened = service.open_scope(call.principal, where.scope, Action.REVIEW)
@@ -71,14 +71,14 @@ def lift(call: Call, service: ApiService) -> Reply:
     return Reply(200, answers.tombstone_answer(lifted.tombstone), again)
 
 
-def get_erasure(call: Call, service: ApiService) -> Reply:
+def get_erasure(call: Call, service: Service) -> Reply:
     """`GET /v1/erasures/{id}`."""
     asked = call.query(requests.ScopeQuery)
     opened = service.open_scope(call.principal, asked.scope, Action.FORGET)
     return Reply(200, answers.erasure_answer(receipt(require_id(call.id, "era"), opened)))
 
 
-def erasures(call: Call, service: ApiService) -> Reply:
+def erasures(call: Call, service: Service) -> Reply:
     """`GET /v1/erasures`."""
     asked = call.query(requests.PageQuery)
     opened = service.open_scope(call.principal, asked.scope, Action.FORGET)
@@ -86,7 +86,7 @@ def erasures(call: Call, service: ApiService) -> Reply:
     return page_reply(page, answers.erasure_answer, asked, opened, service)
 
 
-def audit(call: Call, service: ApiService) -> Reply:
+def audit(call: Call, service: Service) -> Reply:
     """`GET /v1/audit`."""
     asked = call.query(requests.AuditQuery)
     opened = service.open_scope(call.principal, asked.scope, Action.AUDIT)
@@ -95,14 +95,14 @@ def audit(call: Call, service: ApiService) -> Reply:
     return page_reply(page, answers.event_answer, asked, opened, service)
 
 
-def verify(call: Call, service: ApiService) -> Reply:
+def verify(call: Call, service: Service) -> Reply:
     """`GET /v1/audit/verify`."""
     asked = call.query(requests.VerifyQuery)
     opened = service.open_audit(call.principal, asked.scope)
     return Reply(200, answers.verification_answer(verify_audit(opened, start=asked.start)))
 
 
-def _reviewable(asked: requests.ReviewsQuery, opened: OpenScope, service: ApiService) -> Page[Memory]:
+def _reviewable(asked: requests.ReviewsQuery, opened: OpenScope, service: Service) -> Page[Memory]:
     """What waits; or, for who wants to look at more, what is believed."""
     after = start_of_page(asked, opened, service)
     if asked.state == "active":

@@ -4,9 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from functions.api.call import validated
-from functions.api.endpoints.reply import Reply, address, changed_reply, memory_reply, written_reply
-from functions.api.problem import problem_document
 from unsay_core.application.correct import Correct, correct
 from unsay_core.application.edit import Edit, edit
 from unsay_core.application.forget import Forget, forget
@@ -18,17 +15,20 @@ from unsay_core.domain.ids import require_id
 from unsay_core.domain.memory import Fact
 from unsay_core.domain.scope import Action
 from unsay_core.domain.tombstone import TombstoneKind
+from unsay_core.endpoints.call import validated
+from unsay_core.endpoints.problem import problem_document
+from unsay_core.endpoints.reply import Reply, address, changed_reply, memory_reply, written_reply
 
 if TYPE_CHECKING:
     from datetime import datetime
 
-    from functions.api.call import Call
     from unsay_core.application.ports import OpenScope
     from unsay_core.application.replay import IdempotencyKey, Written
-    from unsay_core.bootstrap.aws import ApiService
+    from unsay_core.endpoints.call import Call
+    from unsay_core.endpoints.service import Service
 
 
-def remember_memory(call: Call, service: ApiService) -> Reply:
+def remember_memory(call: Call, service: Service) -> Reply:
     """`POST /v1/memories`."""
     asked = call.body(requests.RememberIn)
     opened = service.open_scope(call.principal, asked.scope, Action.WRITE)
@@ -36,7 +36,7 @@ def remember_memory(call: Call, service: ApiService) -> Reply:
     return written_reply(remember(command, opened, service.world), opened, service)
 
 
-def remember_memories(call: Call, service: ApiService) -> Reply:
+def remember_memories(call: Call, service: Service) -> Reply:
     """`POST /v1/memories/batch`."""
     asked = call.body(requests.BatchIn)
     opened = service.open_scope(call.principal, asked.scope, Action.WRITE)
@@ -47,7 +47,7 @@ def remember_memories(call: Call, service: ApiService) -> Reply:
     return Reply(200, {"results": [_result(outcome, call, opened, service) for outcome in outcomes]})
 
 
-def edit_memory(call: Call, service: ApiService) -> Reply:
+def edit_memory(call: Call, service: Service) -> Reply:
     """`PATCH /v1/memories/{id}`."""
     asked, where = call.body(requests.EditIn), call.query(requests.ScopeQuery)
     opened = service.open_scope(call.principal, where.scope, Action.WRITE)
@@ -55,7 +55,7 @@ def edit_memory(call: Call, service: ApiService) -> Reply:
     return memory_reply(edit(command, opened, service.world), opened, service)
 
 
-def correct_memory(call: Call, service: ApiService) -> Reply:
+def correct_memory(call: Call, service: Service) -> Reply:
     """`POST /v1/memories/{id}/correct`."""
     asked, where = call.body(requests.CorrectIn), call.query(requests.ScopeQuery)
     opened = service.open_scope(call.principal, where.scope, Action.WRITE)
@@ -72,19 +72,19 @@ def correct_memory(call: Call, service: ApiService) -> Reply:
     return written_reply(correct(command, opened, service.world), opened, service)
 
 
-def retract_memory(call: Call, service: ApiService) -> Reply:
+def retract_memory(call: Call, service: Service) -> Reply:
     """`POST /v1/memories/{id}/retract`."""
     opened, command = _taking_back(call, service, Action.FORGET)
     return changed_reply(retract(command, opened, service.world), opened, service)
 
 
-def dispute_memory(call: Call, service: ApiService) -> Reply:
+def dispute_memory(call: Call, service: Service) -> Reply:
     """`POST /v1/memories/{id}/dispute`."""
     opened, command = _taking_back(call, service, Action.WRITE)
     return changed_reply(dispute(command, opened, service.world), opened, service)
 
 
-def forget_memory(call: Call, service: ApiService) -> Reply:
+def forget_memory(call: Call, service: Service) -> Reply:
     """`DELETE /v1/memories/{id}`."""
     asked, note = call.query(requests.ForgetQuery), call.note
     opened = service.open_scope(call.principal, asked.scope, Action.FORGET)
@@ -117,9 +117,7 @@ def _remember(asked: requests.ItemIn, now: datetime, idempotency: IdempotencyKey
     )
 
 
-def _parsed(
-    item: Any, number: int, call: Call, opened: OpenScope, service: ApiService
-) -> Remember | UnsayError:
+def _parsed(item: Any, number: int, call: Call, opened: OpenScope, service: Service) -> Remember | UnsayError:
     """One item of a batch as a command, or what is wrong with it: it does not stop the others."""
     try:
         asked = validated(requests.ItemIn, item)
@@ -128,16 +126,14 @@ def _parsed(
     return _remember(asked, service.world.clock.now(), call.idempotency(opened, item=number))
 
 
-def _result(
-    outcome: Written | UnsayError, call: Call, opened: OpenScope, service: ApiService
-) -> dict[str, Any]:
+def _result(outcome: Written | UnsayError, call: Call, opened: OpenScope, service: Service) -> dict[str, Any]:
     if isinstance(outcome, UnsayError):
         return {"status": outcome.status, "problem": problem_document(outcome, call.request_id)}
     reply = written_reply(outcome, opened, service)
     return {"status": reply.status, "memory": reply.body}
 
 
-def _taking_back(call: Call, service: ApiService, action: Action) -> tuple[OpenScope, TakeBack]:
+def _taking_back(call: Call, service: Service, action: Action) -> tuple[OpenScope, TakeBack]:
     asked, where = call.body(requests.ReasonIn), call.query(requests.ScopeQuery)
     opened = service.open_scope(call.principal, where.scope, action)
     return opened, TakeBack(

@@ -5,8 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 from urllib.parse import unquote
 
-from functions.api.call import validated
-from functions.api.endpoints.reply import Reply, page_reply, start_of_page
 from unsay_core.application.conversations import Said, flush_run, record, retry_run
 from unsay_core.application.policies import root_policy, set_policy
 from unsay_core.application.read_conversations import list_runs, read_run
@@ -14,13 +12,15 @@ from unsay_core.contracts import conversation_answers as answers
 from unsay_core.contracts import conversations as wire
 from unsay_core.contracts import exact_json, requests
 from unsay_core.domain.scope import Action
+from unsay_core.endpoints.call import validated
+from unsay_core.endpoints.reply import Reply, page_reply, start_of_page
 
 if TYPE_CHECKING:
-    from functions.api.call import Call
-    from unsay_core.bootstrap.aws import ApiService
+    from unsay_core.endpoints.call import Call
+    from unsay_core.endpoints.service import Service
 
 
-def record_messages(call: Call, service: ApiService) -> Reply:
+def record_messages(call: Call, service: Service) -> Reply:
     """`POST /v1/conversations/{run_id}/messages`."""
     run_id, asked = _run_id(call), call.body(wire.MessagesIn)
     opened = service.open_scope(call.principal, asked.scope, Action.WRITE)
@@ -30,7 +30,7 @@ def record_messages(call: Call, service: ApiService) -> Reply:
     return Reply(202, answers.recorded_answer(found, steering))
 
 
-def flush_conversation(call: Call, service: ApiService) -> Reply:
+def flush_conversation(call: Call, service: Service) -> Reply:
     """`POST /v1/conversations/{run_id}/flush`."""
     run_id, where = _run_id(call), call.query(requests.ScopeQuery)
     opened = service.open_scope(call.principal, where.scope, Action.WRITE)
@@ -38,7 +38,7 @@ def flush_conversation(call: Call, service: ApiService) -> Reply:
     return Reply(202, answers.handed_answer(flush_run(run_id, steering, opened, service.world), steering))
 
 
-def retry_conversation(call: Call, service: ApiService) -> Reply:
+def retry_conversation(call: Call, service: Service) -> Reply:
     """`POST /v1/conversations/{run_id}/retry`."""
     run_id, where = _run_id(call), call.query(requests.ScopeQuery)
     opened = service.open_scope(call.principal, where.scope, Action.WRITE)
@@ -46,7 +46,7 @@ def retry_conversation(call: Call, service: ApiService) -> Reply:
     return Reply(202, answers.handed_answer(retry_run(run_id, opened, service.world), steering))
 
 
-def list_conversations(call: Call, service: ApiService) -> Reply:
+def list_conversations(call: Call, service: Service) -> Reply:
     """`GET /v1/conversations`."""
     asked = call.query(requests.PageQuery)
     opened = service.open_scope(call.principal, asked.scope, Action.READ)
@@ -54,7 +54,7 @@ def list_conversations(call: Call, service: ApiService) -> Reply:
     return page_reply(page, answers.run_answer, asked, opened, service)
 
 
-def get_conversation(call: Call, service: ApiService) -> Reply:
+def get_conversation(call: Call, service: Service) -> Reply:
     """`GET /v1/conversations/{run_id}`."""
     run_id, asked = _run_id(call), call.query(wire.ConversationQuery)
     opened = service.open_scope(call.principal, asked.scope, Action.READ)
@@ -65,14 +65,14 @@ def get_conversation(call: Call, service: ApiService) -> Reply:
     return Reply(200, answer | {"messages": page.body["items"], "next_cursor": page.body["next_cursor"]})
 
 
-def get_policy(call: Call, service: ApiService) -> Reply:
+def get_policy(call: Call, service: Service) -> Reply:
     """`GET /v1/policy`."""
     asked = call.query(requests.ScopeQuery)
     found = root_policy(call.principal, asked.scope, service.policies)
     return Reply(200, answers.policy_answer(found))
 
 
-def put_policy(call: Call, service: ApiService) -> Reply:
+def put_policy(call: Call, service: Service) -> Reply:
     """`PUT /v1/policy`."""
     asked, where = call.body(wire.PolicyIn), call.query(requests.ScopeQuery)
     found = set_policy(call.principal, where.scope, asked.steering(), service.policies)

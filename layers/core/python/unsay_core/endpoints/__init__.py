@@ -11,20 +11,20 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from functions.api.call import Call
-    from functions.api.endpoints.reply import Reply
-    from unsay_core.bootstrap.aws import ApiService
+    from unsay_core.endpoints.call import Call
+    from unsay_core.endpoints.reply import Reply
+    from unsay_core.endpoints.service import Service
 
 
-def _of(module: str, name: str) -> Callable[[Call, ApiService], Reply]:
-    def endpoint(call: Call, service: ApiService) -> Reply:
+def _of(module: str, name: str) -> Callable[[Call, Service], Reply]:
+    def endpoint(call: Call, service: Service) -> Reply:
         reply: Reply = getattr(import_module(f"{__name__}.{module}"), name)(call, service)
         return reply
 
     return endpoint
 
 
-ENDPOINTS: dict[str, Callable[[Call, ApiService], Reply]] = {
+ENDPOINTS: dict[str, Callable[[Call, Service], Reply]] = {
     "remember": _of("memories", "remember_memory"),
     "remember_batch": _of("memories", "remember_memories"),
     "edit": _of("memories", "edit_memory"),

@@ -18,10 +18,10 @@ if TYPE_CHECKING:
     from unsay_core.application.pages import Page
     from unsay_core.application.ports import OpenScope
     from unsay_core.application.replay import Written
-    from unsay_core.bootstrap.aws import ApiService
     from unsay_core.contracts.requests import PageQuery
     from unsay_core.domain.memory import Memory
     from unsay_core.domain.scope import Scope
+    from unsay_core.endpoints.service import Service
 
 E = TypeVar("E")
 
@@ -38,14 +38,14 @@ class Reply:
 
 
 def memory_reply(
-    memory: Memory, opened: OpenScope, service: ApiService, *, status: int = 200, at: datetime | None = None
+    memory: Memory, opened: OpenScope, service: Service, *, status: int = 200, at: datetime | None = None
 ) -> Reply:
     """One memory as it stands, or stood `at` a time, with its version as the entity tag."""
     body = answers.memory_answer(memory, opened.scope.canonical, at or service.world.clock.now())
     return Reply(status, body, {"ETag": f'"{memory.version}"'})
 
 
-def changed_reply(written: Written, opened: OpenScope, service: ApiService) -> Reply:
+def changed_reply(written: Written, opened: OpenScope, service: Service) -> Reply:
     """What became of a memory."""
     reply = memory_reply(written.memory, opened, service, status=201 if written.created else 200)
     if written.replayed:
@@ -53,7 +53,7 @@ def changed_reply(written: Written, opened: OpenScope, service: ApiService) -> R
     return reply
 
 
-def written_reply(written: Written, opened: OpenScope, service: ApiService) -> Reply:
+def written_reply(written: Written, opened: OpenScope, service: Service) -> Reply:
     """What a write led to: a memory that is new, or that said the same before."""
     reply = changed_reply(written, opened, service)
     if written.created:
@@ -68,7 +68,7 @@ def address(kind: str, thing_id: str, scope: Scope) -> str:
     return f"/v1/{kind}/{thing_id}?scope={quote(scope.canonical, safe='')}"
 
 
-def start_of_page(asked: PageQuery, opened: OpenScope, service: ApiService) -> str | None:
+def start_of_page(asked: PageQuery, opened: OpenScope, service: Service) -> str | None:
     """Where the page that a cursor names begins; None for the first."""
     if asked.cursor is None:
         return None
@@ -80,7 +80,7 @@ def page_reply(
     render: Callable[[E], dict[str, Any]],
     asked: PageQuery,
     opened: OpenScope,
-    service: ApiService,
+    service: Service,
 ) -> Reply:
     """A page, with the cursor of the next; shorter than it might be where its entries are long."""
     items = within_size([render(entry) for entry in page.entries])

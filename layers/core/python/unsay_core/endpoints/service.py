@@ -1,0 +1,49 @@
+"""What the endpoints need of a deployment, whichever it is."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Protocol
+
+from unsay_core.application.ports import Door
+
+if TYPE_CHECKING:
+    from unsay_core.application.access import Keys, UseNotes
+    from unsay_core.application.keys import Keyring
+    from unsay_core.application.policies import Policies
+    from unsay_core.application.ports import AuditScope, World
+    from unsay_core.application.scopes import Registry
+    from unsay_core.domain.scope import Principal, Scope
+
+
+class Service(Door, Protocol):
+    """One deployment: its door to the scopes, and what lies outside of any."""
+
+    @property
+    def world(self) -> World:
+        """Clock, ids, chance and threads."""
+
+    @property
+    def keyring(self) -> Keyring:
+        """The deployment's keys."""
+
+    @property
+    def keys(self) -> Keys:
+        """API keys."""
+
+    @property
+    def uses(self) -> UseNotes:
+        """The days on which keys were used."""
+
+    @property
+    def registry(self) -> Registry:
+        """The names of scopes."""
+
+    @property
+    def policies(self) -> Policies:
+        """The policies of roots."""
+
+    def open_audit(self, principal: Principal, scope: Scope) -> AuditScope:
+        """Open a scope to be audited: as for reading, and with its anchors."""
+
+    def note_degraded(self, reason: str) -> None:
+        """A recall went without a store, or without a part of one."""
