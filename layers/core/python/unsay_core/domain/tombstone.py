@@ -1,11 +1,13 @@
 """What must not be believed again, and the normal form under which a forgotten value is recognised.
 
-Case, spacing, width, invisible characters, look-alikes of other scripts and final punctuation do not slip
-by; values that differ beyond these stay different, in any script. A paraphrase is another value.
+Case, spacing, width, invisible characters, look-alikes of other scripts, final punctuation and the marks
+around a whole value (quotes, a bullet, emphasis) do not slip by; values that differ beyond these stay
+different, in any script. A paraphrase is another value.
 """
 
 from __future__ import annotations
 
+import re
 import unicodedata
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
@@ -62,6 +64,11 @@ _UNSEEN = str.maketrans(
 )
 _CLOSING_CATEGORIES = frozenset({"Pe", "Pi", "Pf"})  # Pi too: German closes with an English opening quote
 _PLAIN_QUOTES = frozenset("\"'`")
+_QUOTES = "\"'`„‚“”‘’«»‹›「」『』《》〈〉❝❞❛❜"
+_EMPHASIS = "*_~"
+# A bullet has a word after it: `- 5` is a number.
+_BULLET = re.compile(rf"\A[-*+•‣◦▪·–—>#]+ (?=[{_EMPHASIS}{_QUOTES}]*[^\W\d_])")
+_QUOTE_AT_AN_EDGE = re.compile(rf"(?<!\w)[{_QUOTES}]|[{_QUOTES}](?!\w)")
 
 
 def normalise(value: str) -> str:
@@ -85,7 +92,7 @@ def fold(value: str) -> str:
 
 def _once(value: str) -> str:
     shown = stand_ins(_decomposed(value.casefold()))
-    return _without_final_punctuation(" ".join(unicodedata.normalize("NFKC", shown).split()))
+    return _bare(_without_final_punctuation(" ".join(unicodedata.normalize("NFKC", shown).split())))
 
 
 def _decomposed(value: str) -> str:
@@ -107,6 +114,29 @@ def _without_final_punctuation(value: str) -> str:
     if _only_punctuation(value[:end]):
         return value
     return value[:end] + "".join(reversed(closers))
+
+
+def _bare(value: str) -> str:
+    """Without a bullet before the whole value, or emphasis or quotes around it.
+
+    Emphasis is of several words, for `__init__` is a name; quotes within are those of a part.
+    """
+    value = _BULLET.sub("", value)
+    mark, inner = _around(value, _EMPHASIS)
+    if mark and mark not in inner and " " in inner.strip() == inner:
+        return inner
+    mark, inner = _around(value, _QUOTES)
+    if mark and not _QUOTE_AT_AN_EDGE.search(inner) and not _only_punctuation(inner):
+        return inner
+    return value
+
+
+def _around(value: str, marks: str) -> tuple[str, str]:
+    """The marks that a value starts with, if it ends with as many, and what is between."""
+    inner = value.strip(marks)
+    before = value[: len(value) - len(value.lstrip(marks))]
+    is_closed = len(value) == len(inner) + 2 * len(before)
+    return (before, inner) if inner and is_closed else ("", value)
 
 
 def _is_final(character: str, inside: bool) -> bool:
