@@ -66,6 +66,7 @@ def remember(
     scope: Scope,
     kind: str = "semantic",
     key: str | None = None,
+    path: Sequence[str] = (),
     tags: Sequence[str] = (),
     importance: float = 0.5,
     data: Any = None,
@@ -82,7 +83,8 @@ def remember(
 ) -> Ask[MemoryOut]:
     """Remember a fact. A duplicate of an active one answers with that one, `deduplicated`.
 
-    `kind` is `semantic`, `episodic` or `procedural`; `key` names a slot that holds one active memory.
+    `kind` is `semantic`, `episodic` or `procedural`; `key` names a slot that holds one active memory. Or it
+    is `item`, a record that is written over at its `path` and `key`.
     Raises `TombstonedError` for a value that was taken back, `SecretRefusedError` for a credential.
     """
     body = {
@@ -90,6 +92,7 @@ def remember(
         "content": content,
         "kind": kind,
         "key": key,
+        "path": path,
         "tags": tags,
         "importance": importance,
         "data": data,
@@ -138,6 +141,7 @@ def list(
     kind: str | None = None,
     tag: str | None = None,
     key: str | None = None,
+    path: Sequence[str] | None = None,
     trust: str | None = None,
     run_id: str | None = None,
     filter: Mapping[str, Any] | None = None,
@@ -156,6 +160,7 @@ def list(
         kind=kind,
         tag=tag,
         key=key,
+        path=None if path is None else labels.joined(path),
         trust=trust,
         run_id=run_id,
         filter=None if filter is None else exact_json.dumps(filter),

@@ -1,0 +1,32 @@
+"""What the pages of the hosts show is what happens."""
+
+import re
+import subprocess
+import sys
+
+import pytest
+
+from tests.support.fakes import FakeService
+from tests.support.http import Caller
+from tests.support.server import served
+from tests.support.stack import ROOT
+
+PAGES = ["langgraph"]
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_the_python_of_a_page_runs_as_shown(page):
+    blocks = re.findall(
+        r"^```python\n(.*?)^```", (ROOT / "docs" / f"{page}.md").read_text(), re.DOTALL | re.M
+    )
+    assert blocks
+    with served(Caller(FakeService())) as url:
+        for block in blocks:
+            done = subprocess.run(
+                [sys.executable, "-c", block],
+                env={"UNSAY_URL": url, "UNSAY_TOKEN": "t", "PYTHONPATH": ":".join(sys.path)},
+                capture_output=True,
+                text=True,
+                check=False,
+            )
+            assert done.returncode == 0, done.stderr
