@@ -24,10 +24,21 @@ def start(tmp_path):
         (tmp_path / "tmp").mkdir(exist_ok=True)
         command = [sys.executable, "-m", "local", "demo", *(["--file", str(file)] if file else [])]
         return subprocess.Popen(
-            command, cwd=ROOT, env=wanted, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+            command,
+            cwd=ROOT,
+            env=wanted,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            preexec_fn=heed_interrupts,  # noqa: PLW1509 - one call, no lock
         )
 
     return run
+
+
+def heed_interrupts():
+    """As for a program in the foreground: those in the background of a script are made deaf to them."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 
 def leftovers(tmp_path):
