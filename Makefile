@@ -54,7 +54,7 @@ test: COVERAGE := --cov
 test: $(READY) $(NODE_READY) synth check ## The whole gate, offline: everything above, the local cloud, the deployed stack, the CDK
 	@$(VENV)/pytest -n 2 -m "not stack and not deploy" tests/model tests/fuzz tests/isolation
 	@$(VENV)/pytest -m "not stack and not deploy" tests/infra tests/local
-	@$(VENV)/pytest -n 2 --dist loadfile -m stack
+	@$(VENV)/pytest -n 2 --dist loadfile --no-loadscope-reorder -m stack
 	@$(VENV)/pytest -m deploy
 
 breaks: $(READY) ## Break the code in every way the tests promise to see (ONLY='words of a promise'); takes long
