@@ -45,7 +45,6 @@ from unsay.errors import (
     VersionConflictError,
     WrongStatusError,
 )
-from unsay.injector import InjectionCounts, Injector
 from unsay.verbs import KEEP
 from unsay_core.contracts.conversations import (
     BatchStateOut,
@@ -105,8 +104,6 @@ __all__ = [
     "HandedOut",
     "HistoryOut",
     "IdempotencyMismatchError",
-    "InjectionCounts",
-    "Injector",
     "InternalError",
     "InvalidCursorError",
     "InvalidLimitError",

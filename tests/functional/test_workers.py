@@ -15,13 +15,14 @@ import pytest
 from tests.support.fakes import FakeService, MemoryRegistry
 from tests.support.http import Caller
 from tests.support.workers import Workers
-from unsay_core.application.ledger import Area, Pending, memory_ref, pending_ref
+from unsay_core.application.ledger import Area, Delete, Pending, memory_ref, pending_ref
 from unsay_core.application.ports import IndexScope, IndexTask, WorkScope
 from unsay_core.application.project import domain_event, project_memory
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from unsay_core.application.ledger import Change
     from unsay_core.domain.memory import Memory
 
 
@@ -116,6 +117,39 @@ def test_a_knowledge_base_that_drops_puts_leaves_the_memory_pending_and_findable
     assert api.recalled("Where does Alice live?")[0] == "Alice lives in Lisbon."
     workers.base.drops_puts = False
     assert workers.index(task) == []
+
+
+def test_ten_memories_are_noted_and_finished_in_one_change_each(workers: Workers, api: Caller) -> None:
+    memories = api.batch([{"content": f"Green tea, cup {n}."} for n in range(10)])["results"]
+    tasks = [workers.project(each["memory"]["id"]) for each in memories]
+    ledger, touched = workers.service.ledgers[workers.scope_id], []
+    commit = ledger.commit
+
+    def counted(change: Change) -> None:
+        touched.append({part.ref.area for part in change})
+        commit(change)
+
+    ledger.commit = counted  # type: ignore[method-assign]
+    assert workers.index(*tasks) == []
+    assert touched.count({Area.PENDING}) == touched.count({Area.PENDING, Area.MEMORY}) == 1
+
+
+def test_one_that_has_moved_on_holds_up_no_other(workers: Workers, api: Caller) -> None:
+    first, second = (api.remember(text)["id"] for text in ("Green tea.", "Black tea."))
+    tasks = [workers.project(memory_id) for memory_id in (first, second)]
+    ledger = workers.service.ledgers[workers.scope_id]
+    commit = ledger.commit
+
+    def edited_meanwhile(change: Change) -> None:
+        if any(isinstance(part, Delete) and part.ref == pending_ref(second) for part in change):
+            ledger.commit = commit  # type: ignore[method-assign]
+            api.edit(first, importance=0.9)
+        commit(change)
+
+    ledger.commit = edited_meanwhile  # type: ignore[method-assign]
+    workers.index(*tasks)
+    assert api.get(first)["index"]["state"] == "pending"
+    assert api.get(second)["index"]["state"] == "indexed"
 
 
 def test_a_chain_of_erasures_completes_when_the_last_of_them_is_gone(workers: Workers, api: Caller) -> None:

@@ -1,10 +1,18 @@
-"""A service that holds nothing yet, and its admin."""
+"""The whole service in this process, as each host's client meets it."""
+
+import os
 
 import pytest
 
+os.environ.setdefault("POWERTOOLS_SERVICE_NAME", "api")
+os.environ.setdefault("POWERTOOLS_TRACE_DISABLED", "true")
+os.environ.setdefault("POWERTOOLS_METRICS_NAMESPACE", "unsay")
+
+import unsay
 from tests.support.fakes import FakeService
-from tests.support.hosts import connected
-from tests.support.http import Caller
+from tests.support.http import Caller, transport_to
+
+SCOPE = "acme/users/alice"
 
 
 @pytest.fixture
@@ -20,5 +28,5 @@ def caller(service):
 
 @pytest.fixture
 def memory(caller):
-    with connected(caller) as client:
-        yield client
+    with unsay.connect("https://x.example", token="t", transport=transport_to(caller)) as connected:
+        yield connected

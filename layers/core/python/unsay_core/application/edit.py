@@ -49,12 +49,11 @@ def edit(command: Edit, opened: OpenScope, world: World) -> Memory:
     Raises as `correct` does.
     """
     return change(
-        lambda draft: decide(command, draft, opened, world), opened, world, lambda: command.refs(opened)
+        lambda draft: _decide(command, draft, opened, world), opened, world, lambda: command.refs(opened)
     )
 
 
-def decide(command: Edit, draft: Draft, opened: OpenScope, world: World) -> Memory:
-    """Put the next version into a draft; raises `PolicyError` with the refusal drafted."""
+def _decide(command: Edit, draft: Draft, opened: OpenScope, world: World) -> Memory:
     old = found(draft, command.memory_id)
     require_version(old, command.version)
     status = after(old, Act.EDIT, draft.at)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 from unsay_core.application.ledger import (
     Delete,
@@ -28,7 +28,7 @@ from unsay_core.domain.memory import IndexState, Kind, Memory, Status
 from unsay_core.retrieval.postings import NO_WORDS, postings_of
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from unsay_core.application.ledger import Change, Listed
     from unsay_core.application.ports import Clock, Index, IndexScope
@@ -38,6 +38,7 @@ PAUSE = 0.2  # seconds between two looks
 
 INDEXABLE = frozenset({Status.ACTIVE, Status.CANDIDATE, Status.SUPERSEDED})
 _ABSENT = DocumentState(settled=True, present=False)
+_Owed: TypeAlias = "tuple[Job, Pending]"
 
 
 def is_indexable(memory: Memory) -> bool:
@@ -174,7 +175,7 @@ def index_memories(
             if any(generation.has_failed(job) for generation in generations):
                 _admit_failure(job, scope, clock)
         ready = [job for job in jobs if is_posted and all(g.is_done(job) for g in generations)]
-        finished = {job.task for job in ready if _finish(job, scope, clock)}
+        finished = _finish(ready, scope, clock)
         tasks = [job.task for job in jobs if job.task not in finished]
         if not tasks or clock.monotonic() + PAUSE > give_up:
             return list(tasks)
@@ -219,18 +220,33 @@ def _attend(jobs: list[Job], generations: Sequence[_Generation], scope: IndexSco
                 told[job.task].add(generation.number)
         except Exception as fault:  # noqa: BLE001 - one generation's trouble must not hold up another
             faults.append(fault)
-    for job in jobs:
-        _note(job, told[job.task], scope)
+    news = [(job, noted) for job in jobs if (noted := _noted(job, told[job.task]))]
+    _commit(news, _notes, scope)  # where newer work has taken the place, its message will come
     if faults:
         raise faults[0]
 
 
-def _note(job: Job, told: set[int], scope: IndexScope) -> None:
+def _noted(job: Job, told: set[int]) -> Pending | None:
     if job.pending is None or told <= set(job.pending.told):
-        return
-    noted = replace(job.pending, told=tuple(sorted(told | set(job.pending.told))))
-    with suppress(ConflictError):  # newer work has taken the place: its message will come
-        scope.ledger.commit((Put(noted, Holds("seq", job.pending.seq)),))
+        return None
+    return replace(job.pending, told=tuple(sorted(told | set(job.pending.told))))
+
+
+def _notes(owed: Sequence[_Owed]) -> Change:
+    return tuple(Put(pending, Holds("seq", pending.seq)) for _, pending in owed)
+
+
+def _commit(
+    owed: Sequence[_Owed], change_for: Callable[[Sequence[_Owed]], Change], scope: IndexScope
+) -> set[IndexTask]:
+    """Commit a change for all together, or for each alone where one has moved on; returns whose it was."""
+    if not owed:
+        return set()
+    with suppress(ConflictError):
+        scope.ledger.commit(change_for(owed))
+        return {job.task for job, _ in owed}
+    alone = owed if len(owed) > 1 else ()
+    return {job.task for job, pending in alone if _commit([(job, pending)], change_for, scope)}
 
 
 def _admit_failure(job: Job, scope: IndexScope, clock: Clock) -> None:
@@ -242,36 +258,37 @@ def _admit_failure(job: Job, scope: IndexScope, clock: Clock) -> None:
         scope.ledger.commit((Put(failed, Holds("version", job.memory.version)),))
 
 
-def _finish(job: Job, scope: IndexScope, clock: Clock) -> bool:
-    """Tell the ledger; False if it has moved on and has to be looked at again."""
-    if job.pending is None:
-        return True
-    if not job.is_kept and scope.documents.exists(job.task.memory_id):
-        scope.documents.delete(job.task.memory_id)
-        return False
-    try:
-        scope.ledger.commit(_conclusion(job, job.pending, scope, clock))
-    except ConflictError:
-        return False
-    return True
+def _finish(jobs: Sequence[Job], scope: IndexScope, clock: Clock) -> set[IndexTask]:
+    """Tell the ledger what is done; the other tasks have moved on and have to be looked at again."""
+    owed = []
+    for job in jobs:
+        if job.pending and not job.is_kept and scope.documents.exists(job.task.memory_id):
+            scope.documents.delete(job.task.memory_id)
+        elif job.pending:
+            owed.append((job, job.pending))
+    told = _commit(owed, lambda some: _conclusion(some, scope, clock), scope)
+    return told | {job.task for job in jobs if job.pending is None}
 
 
-def _conclusion(job: Job, pending: Pending, scope: IndexScope, clock: Clock) -> Change:
-    settled = Delete(pending_ref(pending.memory_id), Holds("seq", pending.seq))
-    if job.memory is not None and job.is_kept:
-        indexed = replace(job.memory, index_state=IndexState.INDEXED, indexed_at=clock.now())
-        return settled, Put(indexed, Holds("version", job.memory.version))
-    return settled, *_proof(pending, scope, clock)
+def _conclusion(owed: Sequence[_Owed], scope: IndexScope, clock: Clock) -> Change:
+    change: list[Put | Delete] = []
+    gone: dict[str, set[str]] = {}
+    for job, pending in owed:
+        change.append(Delete(pending_ref(pending.memory_id), Holds("seq", pending.seq)))
+        if job.memory is not None and job.is_kept:
+            indexed = replace(job.memory, index_state=IndexState.INDEXED, indexed_at=clock.now())
+            change.append(Put(indexed, Holds("version", job.memory.version)))
+        elif pending.erasure_id is not None:
+            gone.setdefault(pending.erasure_id, set()).add(pending.memory_id)
+    return *change, *(proof for i, those in gone.items() for proof in _proof(i, those, scope, clock))
 
 
-def _proof(pending: Pending, scope: IndexScope, clock: Clock) -> Change:
-    """The receipt without this memory: document and index were seen to hold it no more."""
-    if pending.erasure_id is None:
-        return ()
-    ref = erasure_ref(pending.erasure_id)
+def _proof(erasure_id: str, gone: set[str], scope: IndexScope, clock: Clock) -> Change:
+    """The receipt without these memories: documents and index were seen to hold them no more."""
+    ref = erasure_ref(erasure_id)
     erasure = scope.ledger.read([ref]).get(ref)
     if erasure is None:
         return ()
-    remaining = tuple(i for i in erasure.remaining if i != pending.memory_id)
+    remaining = tuple(i for i in erasure.remaining if i not in gone)
     proven = replace(erasure, remaining=remaining, proven_at=clock.now(), revision=erasure.revision + 1)
     return (Put(proven, Holds("revision", erasure.revision)),)
