@@ -9,6 +9,7 @@ from aws_cdk import ArnFormat, Duration, Stack
 from aws_cdk import aws_events as events
 from aws_cdk import aws_events_targets as targets
 from aws_cdk import aws_iam as iam
+from aws_cdk import aws_s3 as s3
 from aws_cdk import aws_sqs as sqs
 from constructs import Construct
 
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
 MODEL = "extraction_model"
 GUARDRAIL = "extraction_guardrail"  # `id:version`, or `none`
 BATCH_READY = "conversation.ready"
+FILE_CAME = "Object Created"
 EXTRACT_BATCH = 5
 EXTRACT_CONCURRENCY = 5
 VISIBILITY = Duration.seconds(6 * SIZES["extract"].timeout_seconds + 60)
@@ -33,7 +35,9 @@ _PROFILE = re.compile(r"(?:global|us|us-gov|eu|apac|jp|au|ca)\.(?P<model>.+)")
 class Extraction(Construct):
     """What calls the extract λ, and where failed batches wait for an operator."""
 
-    def __init__(self, scope: Construct, construct_id: str, *, bus: events.IEventBus) -> None:
+    def __init__(
+        self, scope: Construct, construct_id: str, *, bus: events.IEventBus, intake: s3.IBucket
+    ) -> None:
         super().__init__(scope, construct_id)
         self.model_id = str(self.node.get_context(MODEL))
         self.guardrail = str(self.node.get_context(GUARDRAIL))
@@ -52,6 +56,18 @@ class Extraction(Construct):
             event_bus=bus,
             description="Messages of a conversation are due to be extracted.",
             event_pattern=events.EventPattern(source=["unsay"], detail_type=[BATCH_READY]),
+            targets=[targets.SqsQueue(self.queue)],
+        )
+        # S3 tells the account's own bus, never another. Whose file it is, its place says.
+        events.Rule(
+            self,
+            "Uploaded",
+            description="A transcript was handed in as a file.",
+            event_pattern=events.EventPattern(
+                source=["aws.s3"],
+                detail_type=[FILE_CAME],
+                detail={"bucket": {"name": [intake.bucket_name]}},
+            ),
             targets=[targets.SqsQueue(self.queue)],
         )
 

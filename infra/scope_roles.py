@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from infra.anchors import Anchors
     from infra.documents import Documents
     from infra.index import IndexGenerations
+    from infra.intake import Intake
     from infra.ledger import Tables
 
 SCOPE_TAG, ROOT_TAG = "scope", "root"
@@ -57,6 +58,7 @@ class ScopeRole:
     trusted: tuple[str, ...]
     items: tuple[Items, ...]
     documents: bool = False
+    intake: tuple[str, ...] = ()  # on the files that wait in its scope's prefix
     anchors: str | None = None
     knowledge_base: tuple[str, ...] = ()
 
@@ -79,6 +81,7 @@ ROLES = (
             Items("RecordAppend", RECORD, ("PutItem",), "AT"),
             Items("RecordCheck", RECORD, ("ConditionCheckItem",), "T"),
         ),
+        intake=("PutObject",),
     ),
     ScopeRole(
         "Eraser",
@@ -101,6 +104,7 @@ ROLES = (
             Items("RecordAppend", RECORD, ("PutItem",), "AT"),
             Items("RecordCheck", RECORD, ("ConditionCheckItem",), "T"),
         ),
+        intake=("GetObject", "DeleteObject"),
         knowledge_base=("Retrieve",),
     ),
     ScopeRole(
@@ -164,6 +168,7 @@ class ScopeRoles(Construct):
         callers: Mapping[str, iam.IRole],
         tables: Tables,
         documents: Documents,
+        intake: Intake,
         anchors: Anchors,
         index: IndexGenerations,
     ) -> None:
@@ -171,6 +176,7 @@ class ScopeRoles(Construct):
         self._callers = callers
         self._tables = tables
         self._documents = documents
+        self._intake = intake
         self._anchors = anchors
         self._index = index
         self._roles = {role.name: self._tagged_role(role) for role in ROLES}
@@ -202,6 +208,8 @@ class ScopeRoles(Construct):
         statements = [self._items_statement(items) for items in spec.items]
         if spec.documents:
             statements += self._document_statements()
+        if spec.intake:
+            statements.append(_objects_statement("Intake", self._intake.bucket, *spec.intake))
         if spec.anchors:
             statements.append(self._anchors_statement(spec.anchors))
         if spec.knowledge_base:
@@ -218,6 +226,8 @@ class ScopeRoles(Construct):
         )
         if spec.documents:
             self._acknowledge_wildcard(role, self._documents.bucket)
+        if spec.intake:
+            self._acknowledge_wildcard(role, self._intake.bucket)
         if spec.anchors == ADD:
             self._acknowledge_wildcard(role, self._anchors.bucket)
         return role

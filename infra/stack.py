@@ -13,6 +13,7 @@ from infra.extraction import Extraction
 from infra.functions import Functions
 from infra.http_api import HttpApi
 from infra.index import IndexGenerations, index_specs
+from infra.intake import Intake
 from infra.ledger import Tables
 from infra.oidc import oidc_setting
 from infra.pepper import Pepper
@@ -45,6 +46,7 @@ class UnsayStack(Stack):
         )
         self.tables = Tables(self, "Tables", stage=stage)
         self.documents = Documents(self, "Documents", stage=stage)
+        self.intake = Intake(self, "Intake", stage=stage)
         self.anchors = Anchors(self, "Anchors", stage=stage)
         self.index = IndexGenerations(self, index_specs(self.node.get_context("index")), stage=stage)
         self.pepper = Pepper(self, "Pepper", stage=stage)
@@ -55,11 +57,12 @@ class UnsayStack(Stack):
             callers={name: each.role for name, each in self.functions.all.items()},
             tables=self.tables,
             documents=self.documents,
+            intake=self.intake,
             anchors=self.anchors,
             index=self.index,
         )
         self.projection = Projection(self, "Projection", stage=stage)
-        self.extraction = Extraction(self, "Extraction", bus=self.projection.bus)
+        self.extraction = Extraction(self, "Extraction", bus=self.projection.bus, intake=self.intake.bucket)
         self.http_api = HttpApi(
             self, "Http", api=self.functions.api, authorizer=self.functions.authorizer, stage=stage
         )
@@ -86,6 +89,7 @@ class UnsayStack(Stack):
             access_table=self.tables.access.table_name,
             documents_bucket=self.documents.bucket.bucket_name,
             anchors_bucket=self.anchors.bucket.bucket_name,
+            intake_bucket=self.intake.bucket.bucket_name,
             index_generations=self.index.setting(self.scope_roles.arn),
             reader_role_arn=self.scope_roles.arn("Reader"),
             writer_role_arn=self.scope_roles.arn("Writer"),
@@ -144,6 +148,7 @@ class UnsayStack(Stack):
             ledger_table=self.tables.ledger.table_name,
             record_table=self.tables.record.table_name,
             access_table=self.tables.access.table_name,
+            intake_bucket=self.intake.bucket.bucket_name,
             index_generations=self.index.setting(self.scope_roles.arn),
             extract_queue_url=self.extraction.queue.queue_url,
             extract_dead_letters_url=self.extraction.dead.queue_url,
@@ -191,6 +196,7 @@ class UnsayStack(Stack):
             "RecordTable": self.tables.record.table_name,
             "AccessTable": self.tables.access.table_name,
             "DocumentsBucket": self.documents.bucket.bucket_name,
+            "IntakeBucket": self.intake.bucket.bucket_name,
             "AnchorsBucket": self.anchors.bucket.bucket_name,
             "IndexGenerations": self.index.setting(self.scope_roles.arn),
             "IndexQueueUrl": self.projection.index_queue.queue_url,

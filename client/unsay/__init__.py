@@ -56,6 +56,8 @@ from unsay_core.contracts.conversations import (
     RecordedOut,
     RunOut,
     RunsOut,
+    UploadOut,
+    UploadStateOut,
 )
 from unsay_core.contracts.schemas import (
     AuditOut,
@@ -150,6 +152,8 @@ __all__ = [
     "UnexpectedAnswerError",
     "UnreachableError",
     "UnsayError",
+    "UploadOut",
+    "UploadStateOut",
     "VerifyOut",
     "VersionConflictError",
     "WrongStatusError",

@@ -20,6 +20,7 @@ from unsay_core.contracts.conversations import (
     PolicyOut,
     RecordedOut,
     RunsOut,
+    UploadOut,
 )
 from unsay_core.contracts.schemas import (
     AuditOut,
@@ -442,6 +443,16 @@ def flush(run_id: str, *, scope: Scope) -> Ask[HandedOut]:
 def retry(run_id: str, *, scope: Scope) -> Ask[HandedOut]:
     """Try the failed batches of a conversation again."""
     return _run(HandedOut, run_id, "retry", scope=scope)
+
+
+def upload(run_id: str, *, scope: Scope, idempotency_key: str | None = None) -> Ask[UploadOut]:
+    """Where to put a transcript of a conversation: `PUT` its lines to `url`, with exactly these `headers`.
+
+    Each line is a message in JSON, as `converse` takes them. Once the file is there, all of it is extracted.
+    """
+    where = {"scope": _canonical(scope)}
+    named = {"Idempotency-Key": idempotency_key or uuid.uuid4().hex}
+    return Ask(UploadOut, "POST", ("conversations", run_id, "upload"), where, headers=named, repeatable=True)
 
 
 def conversations(*, scope: Scope, limit: int = 20, cursor: str | None = None) -> Ask[RunsOut]:

@@ -1,4 +1,4 @@
-"""The extract λ: batches of conversations that are due become memories."""
+"""The extract λ: batches of conversations that are due become memories, and files conversations."""
 
 from __future__ import annotations
 
@@ -6,9 +6,11 @@ import json
 from typing import TYPE_CHECKING, Any
 
 from functions.entrypoint import log_fault, logger
-from unsay_core.adapters.messaging import batch_of_event
+from unsay_core.adapters.messaging import batch_of_event, upload_of_event
 from unsay_core.application.extract import extract, next_in_line
+from unsay_core.application.uploads import take_in
 from unsay_core.bootstrap.aws import ExtractService
+from unsay_core.endpoints.transcript import read_transcript
 from unsay_core.settings import ExtractSettings
 
 if TYPE_CHECKING:
@@ -40,27 +42,41 @@ def _has_time(context: LambdaContext) -> bool:
 
 
 def _pause(record: dict[str, Any], context: LambdaContext) -> float | None:
-    """Seconds until a message is worth another look; None when it is done with.
-
-    The batches that follow in the run are worked on as long as there is time; each has a message of its own,
-    which finds nothing left to do.
-    """
+    """Seconds until a message is worth another look; None when it is done with."""
     try:
-        scope_id, run_id, number = batch_of_event(json.loads(record["body"]))
-    except (KeyError, TypeError, ValueError) as fault:
-        log_fault("a message names no batch", fault)
+        event = json.loads(record["body"])
+        upload = upload_of_event(event)
+        batch = batch_of_event(event) if upload is None else None
+    except (AttributeError, KeyError, TypeError, ValueError) as fault:
+        log_fault("a message names no batch and no file", fault)
         service.dead_letters.set_aside(record["body"], record["messageId"])
         return None
     try:
-        pause = _extracted(scope_id, run_id, number)
-        following: int | None = number
-        while pause is None and following is not None and _has_time(context):
-            following = next_in_line(run_id, service.extract_ledger(scope_id))
-            if following is not None and _extracted(scope_id, run_id, following) is not None:
-                break
+        if upload is not None:
+            _take_in(*upload, record["body"])
+        return _worked_on(*batch, context) if batch is not None else None
     except Exception as fault:  # noqa: BLE001 - one batch's trouble must not hold up another's
-        log_fault("a batch could not be extracted", fault)
+        log_fault("a batch or a file could not be worked on", fault)
         return 1.0
+
+
+def _take_in(scope_id: str, run_id: str, upload_id: str, letter: str) -> None:
+    intake = service.intake(scope_id, run_id, upload_id, read_transcript, letter)
+    if intake is not None:
+        take_in(run_id, upload_id, intake)
+
+
+def _worked_on(scope_id: str, run_id: str, number: int, context: LambdaContext) -> float | None:
+    """Work on a batch, and on those that follow in the run for as long as there is time.
+
+    Each of these has a message of its own, which finds nothing left to do.
+    """
+    pause = _extracted(scope_id, run_id, number)
+    following: int | None = number
+    while pause is None and following is not None and _has_time(context):
+        following = next_in_line(run_id, service.extract_ledger(scope_id))
+        if following is not None and _extracted(scope_id, run_id, following) is not None:
+            break
     return pause
 
 

@@ -159,6 +159,7 @@ def test_these_alone_open_a_session() -> None:
     assert opening == {
         "ApiService.open_scope",
         "ApiService.open_audit",  # opens the scope first
+        "ApiService.open_intake",  # so does this
         "ApiService._access",  # keys and names of scopes: no tag, no scope
         "ExtractService.clients",  # the same of a batch of messages
         "ExtractService._metering",
@@ -173,8 +174,14 @@ def test_the_grants_are_looked_at_before_a_session_is_opened() -> None:
     first = next(node for node in opening.body if not isinstance(node.value, ast.Constant))  # type: ignore[attr-defined]
     assert first.value is require  # type: ignore[attr-defined]
     assert require.lineno < assume.lineno
-    (audit,) = (function for name, function in methods(BOOTSTRAP) if name == "ApiService.open_audit")
-    assert calls_of(audit, "open_scope")[0].lineno < calls_of(audit, "assume")[0].lineno
+    also = [
+        function
+        for name, function in methods(BOOTSTRAP)
+        if name.startswith(("ApiService.open_a", "ApiService.open_i"))
+    ]
+    assert len(also) == 2
+    for function in also:
+        assert calls_of(function, "open_scope")[0].lineno < calls_of(function, "assume")[0].lineno
 
 
 def test_a_functions_own_role_asks_for_no_store_of_memories() -> None:

@@ -36,6 +36,7 @@ EXAMPLES = {
     "converse": verbs.converse(ID, [{"seq": 1, "role": "user", "content": "I live in Lisbon."}], **HERE),
     "flush": verbs.flush(ID, **HERE),
     "retry": verbs.retry(ID, **HERE),
+    "upload": verbs.upload(ID, **HERE),
     "conversations": verbs.conversations(**HERE),
     "conversation": verbs.conversation(ID, **HERE),
     "policy": verbs.policy(scope="acme"),

@@ -44,6 +44,7 @@ def aws_service() -> Iterator[ApiService]:
             **arns,
             documents_bucket="documents",
             anchors_bucket="anchors",
+            intake_bucket="intake",
             index_generations=json.dumps(as_plain(GENERATIONS)),
             pepper_secret_arn=secret["ARN"],
             oidc="[]",

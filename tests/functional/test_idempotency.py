@@ -9,6 +9,7 @@ import pytest
 
 from tests.support.fakes import FakeService
 from tests.support.http import Caller, persistently, principal
+from unsay_core.application.ledger import Area, Delete, ref_of
 
 KEY = {"idempotency_key": "request-1"}
 LISBON, PORTO = "Alice lives in Lisbon.", "Alice lives in Porto."
@@ -137,3 +138,52 @@ def test_of_twenty_equal_statements_at_once_one_makes_the_memory(
         answers = list(pool.map(lambda _: persistently(lambda: api.remember(LISBON)), range(20)))
     assert sorted(answer.status for answer in answers) == [200] * 19 + [201]
     assert api.listed() == [LISBON]
+
+
+RUN = "/v1/conversations/run-1"
+HERE = "scope=acme%2Falice"
+
+
+def said(*texts: str, flush: bool = False) -> dict[str, object]:
+    messages = [{"seq": n, "role": "user", "content": text} for n, text in enumerate(texts, 1)]
+    return {"scope": "acme/alice", "messages": messages, "flush": flush}
+
+
+def test_messages_sent_again_get_the_first_answer_again(api: Caller) -> None:
+    first = api.send("POST", f"{RUN}/messages", said("I live in Lisbon."), **KEY)
+    api.send("POST", f"{RUN}/messages", said("I live in Lisbon.", "We have a dog.", flush=True))
+    again = api.send("POST", f"{RUN}/messages", said("I live in Lisbon."), **KEY)
+    assert (again.status, again.body) == (202, first.body)
+    assert (again["accepted"], again["high_water"]) == (1, 1)
+    assert again.headers["Idempotency-Replayed"] == "true"
+    assert "Idempotency-Replayed" not in first.headers
+    assert api.send("POST", f"{RUN}/messages", said("I live in Lisbon."))["duplicates"] == 1
+
+
+def test_other_messages_under_a_key_are_refused_and_not_kept(api: Caller) -> None:
+    api.send("POST", f"{RUN}/messages", said("I live in Lisbon."), **KEY)
+    other = api.send("POST", f"{RUN}/messages", said("I live in Lisbon.", "We have a dog."), **KEY)
+    assert (other.status, other.code) == (422, "idempotency_mismatch")
+    assert len(api.send("GET", RUN, query=HERE)["messages"]) == 1
+
+
+@pytest.mark.parametrize("verb", ["flush", "retry"])
+def test_a_flush_or_retry_sent_again_gets_the_first_answer_again(api: Caller, verb: str) -> None:
+    api.send("POST", f"{RUN}/messages", said("I live in Lisbon."))
+    first = api.send("POST", f"{RUN}/{verb}", query=HERE, **KEY)
+    api.send("POST", f"{RUN}/messages", said("I live in Lisbon.", "We have a dog."))
+    again = api.send("POST", f"{RUN}/{verb}", query=HERE, **KEY)
+    assert (again.status, again.body) == (202, first.body)
+    assert again.headers["Idempotency-Replayed"] == "true"
+    other = api.send("POST", f"/v1/conversations/run-2/{verb}", query=HERE, **KEY)
+    assert (other.status, other.code) == (422, "idempotency_mismatch")
+
+
+def test_the_answer_about_a_forgotten_conversation_is_not_given_again(
+    api: Caller, service: FakeService
+) -> None:
+    api.send("POST", f"{RUN}/messages", said("I live in Lisbon."), **KEY)
+    (ledger,) = service.ledgers.values()
+    ledger.commit(tuple(Delete(ref_of(entry)) for entry in ledger.page(Area.CONVERSATION, limit=10)))
+    gone = api.send("POST", f"{RUN}/messages", said("I live in Lisbon."), **KEY)
+    assert (gone.status, gone.code) == (410, "forgotten")

@@ -21,6 +21,29 @@ def test_an_event_of_the_service_alone_wakes_it_through_a_queue(dev):
     assert mapping["ScalingConfig"] == {"MaximumConcurrency": 5}
 
 
+def test_a_file_that_came_wakes_it_through_the_same_queue(dev):
+    rule = dev.one("AWS::Events::Rule", "ExtractionUploaded")
+    intake = dev.logical_id("Intake", "AWS::S3::Bucket")
+    assert rule["EventPattern"] == {
+        "source": ["aws.s3"],
+        "detail-type": ["Object Created"],
+        "detail": {"bucket": {"name": [{"Ref": intake}]}},
+    }
+    assert "EventBusName" not in rule, "S3 tells the account's own bus"
+    queue = dev.logical_id("ExtractionQueue", "AWS::SQS::Queue")
+    assert [target["Arn"] for target in rule["Targets"]] == [{"Fn::GetAtt": [queue, "Arn"]}]
+    notified = dev.one("AWS::S3::Bucket", "Intake")["NotificationConfiguration"]
+    assert notified == {"EventBridgeConfiguration": {"EventBridgeEnabled": True}}
+
+
+def test_what_nobody_could_read_is_gone_after_a_week(dev, prod):
+    for template in (dev, prod):
+        (rule,) = template.one("AWS::S3::Bucket", "Intake")["LifecycleConfiguration"]["Rules"]
+        assert (rule["Status"], rule["ExpirationInDays"]) == ("Enabled", 7)
+        assert rule["AbortIncompleteMultipartUpload"] == {"DaysAfterInitiation": 1}
+        assert "VersioningConfiguration" not in template.one("AWS::S3::Bucket", "Intake")
+
+
 def test_a_message_stays_hidden_for_more_than_six_times_what_the_function_may_take(dev):
     queue = dev.one("AWS::SQS::Queue", "ExtractionQueue")
     assert queue["VisibilityTimeout"] > 6 * dev.one("AWS::Lambda::Function", "FunctionsExtract")["Timeout"]

@@ -150,6 +150,15 @@ def test_only_the_projector_touches_documents_and_only_under_its_own_prefix(dev)
     lists_its_own_prefix_only(listing)
 
 
+def test_a_transcript_is_put_by_the_writer_and_read_and_removed_by_the_extractor_alone(dev):
+    assert {role for role in EVERY_ROLE if on_bucket(dev, role, "Intake")} == {"Writer", "Extractor"}
+    for role, actions in (("Writer", {"PutObject"}), ("Extractor", {"GetObject", "DeleteObject"})):
+        (objects,) = on_bucket(dev, role, "Intake")
+        assert actions_of(objects, "s3") == actions
+        assert objects["Resource"] == objects_of_own_scope(dev, "Intake")
+        assert objects["Condition"] == {"Null": {"aws:PrincipalTag/scope": "false"}}
+
+
 def test_an_anchor_is_added_by_the_projector_listed_by_the_reader_and_taken_back_by_nobody(dev):
     assert {role for role in EVERY_ROLE if on_bucket(dev, role, "Anchors")} == {"Projector", "Reader"}
     (adding,) = on_bucket(dev, "Projector", "Anchors")

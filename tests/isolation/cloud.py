@@ -188,7 +188,7 @@ class Secrets:
 
 
 class Objects:
-    """Anchors: none yet, in the scope's own folder."""
+    """Anchors and files: none yet, in the scope's own folder."""
 
     def __init__(self, cloud: Cloud, token: str) -> None:
         self._cloud, self._token = cloud, token
@@ -196,6 +196,10 @@ class Objects:
     def list_object_versions(self, *, Prefix: str, **_: Any) -> Any:
         self._cloud.allow(self._token, "s3:ListBucketVersions", Prefix, "/")
         return {"Versions": [], "IsTruncated": False}
+
+    def generate_presigned_url(self, _verb: str, *, Params: Any, **_: Any) -> str:
+        self._cloud.allow(self._token, "s3:PutObject", Params["Key"], "/")
+        return f"https://{Params['Bucket']}.example/{Params['Key']}"
 
 
 class Dynamo:

@@ -13,9 +13,10 @@ from typing import Any
 ALLOW, DENY = "allow", "deny"
 OWN, OTHER = "a" * 51 + "b", "z" * 52
 NEIGHBOURS = {"the neighbour that begins alike": OWN + "2", "the neighbour that is shorter": OWN[:-1]}
-LEDGER, RECORD, ACCESS, DOCUMENTS, ANCHORS = "Ledger", "Record", "Access", "Documents", "Anchors"
+LEDGER, RECORD, ACCESS = "Ledger", "Record", "Access"
+DOCUMENTS, ANCHORS, INTAKE = "Documents", "Anchors", "Intake"
 TABLES = (LEDGER, RECORD, ACCESS)
-BUCKETS = (DOCUMENTS, ANCHORS)
+BUCKETS = (DOCUMENTS, ANCHORS, INTAKE)
 NO_EXPRESSION = "attribute_not_exists(pk)"
 
 
@@ -142,7 +143,16 @@ WRONG_NAME = Session("Reader", (("tenant", OWN),), "another tag alone")
 
 def rows() -> list[Row]:
     """Every decision on data."""
-    return [*_reads(), *_writes(), *_record(), *_objects(), *_knowledge_base(), *_sessions(), *_access()]
+    return [
+        *_reads(),
+        *_writes(),
+        *_record(),
+        *_objects(),
+        *_files(),
+        *_knowledge_base(),
+        *_sessions(),
+        *_access(),
+    ]
 
 
 def _reads() -> Iterator[Row]:
@@ -282,6 +292,29 @@ def _objects() -> Iterator[Row]:
         yield Row(session, "delete a version of an anchor", gone, DENY)
     for session in (READER, WRITER, ERASER):
         yield Row(session, "add an anchor", s3("put_object", ANCHORS, Key=f"{OWN}/1-0", Body=b""), DENY)
+
+
+def _files() -> Iterator[Row]:
+    """Transcripts: who may put one may not read it, and who reads it may not put one."""
+    places = (("its own", OWN, True), ("the other", OTHER, False), ("the neighbour", OWN + "2", False))
+    for whose, scope, is_own in places:
+        place = f"{scope}/run-1/x.jsonl"
+        requests = {
+            "put": s3("put_object", INTAKE, Key=place, Body=b""),
+            "get": s3("get_object", INTAKE, Key=place),
+            "delete": s3("delete_object", INTAKE, Key=place),
+        }
+        for session, may in ((WRITER, {"put"}), (EXTRACTOR, {"get", "delete"})):
+            for verb, request in requests.items():
+                answer = ALLOW if is_own and verb in may else DENY
+                yield Row(session, f"{verb} a transcript of {whose}", request, answer)
+    mine = f"{OWN}/run-1/x.jsonl"
+    for session in (READER, PROJECTOR, Session("Writer", (), "no tag")):
+        yield Row(session, "put a transcript", s3("put_object", INTAKE, Key=mine, Body=b""), DENY)
+        yield Row(session, "get a transcript", s3("get_object", INTAKE, Key=mine), DENY)
+    for session in (READER, WRITER, EXTRACTOR):
+        listing = s3("list_objects_v2", INTAKE, Prefix=f"{OWN}/")
+        yield Row(session, "list transcripts", listing, DENY)
 
 
 def retrieve() -> Request:

@@ -157,8 +157,12 @@ def _talking(one: Lived) -> None:
     body = {"scope": SCOPE, "messages": said, "flush": True}
     for _ in range(2):
         one.do("record_messages", api.send("POST", f"{run}/messages", body), 202)
-    one.do("flush_conversation", api.send("POST", f"{run}/flush", query=where))
-    one.do("retry_conversation", api.send("POST", f"{run}/retry", query=where))
+        one.do("record_messages", api.send("POST", f"{run}/messages", body, idempotency_key="m"), 202)
+        for verb in ("flush", "retry"):
+            again = api.send("POST", f"{run}/{verb}", query=where, idempotency_key=verb)
+            one.do(f"{verb}_conversation", again, 202)
+        again = api.send("POST", f"{run}/upload", query=where, idempotency_key="u")
+        one.do("upload_conversation", again, 201)
     one.do("list_conversations", api.send("GET", "/v1/conversations", query=where), 200)
     one.do("conversation", api.send("GET", run, query=where), 200)
     told = {"source": {"run_id": "run-1", "message_seqs": [1], "quote": "I live in Faro."}}

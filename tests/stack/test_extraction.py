@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -35,7 +36,9 @@ class Run:
         return answer.json()
 
     def read(self) -> Any:
-        return self._client.get("/v1/conversations/run-1", params={"scope": self.scope}).json()
+        found = self._client.get("/v1/conversations/run-1", params={"scope": self.scope})
+        assert found.status_code == 200, found.text
+        return found.json()
 
     def post(self, verb: str) -> Any:
         return self._client.post(f"/v1/conversations/run-1/{verb}", params={"scope": self.scope})
@@ -135,3 +138,30 @@ def test_a_model_that_is_away_costs_nothing_but_time(
     faults(throttle={})
     run.over()
     assert [memory["content"] for memory in run.memories()] == [LISBON]
+
+
+def test_a_transcript_is_handed_in_as_a_file_once_and_under_its_own_prefix(
+    client: httpx.Client, stack: Stack
+) -> None:
+    run = Run(client, "uploaded")
+    said = [LISBON, "We have a dog."]
+    file = "\n".join(json.dumps({"seq": n, "role": "user", "content": text}) for n, text in enumerate(said))
+    address = run.post("upload")
+    assert address.status_code == 201, address.text
+    found = address.json()
+    elsewhere = found["url"].replace("run-1/upl_", "run-2/upl_")
+    assert elsewhere != found["url"]
+    assert httpx.put(elsewhere, content=file, headers=found["headers"]).status_code == 403
+    assert httpx.put(found["url"], content=file).status_code == 403, "the headers are signed too"
+    assert httpx.put(found["url"], content=file, headers=found["headers"]).status_code == 200
+    run.over()
+    assert sorted(memory["content"] for memory in run.memories()) == said
+    state = eventually(lambda: [u for u in run.read()["uploads"] if u["state"] == "done"], within=60)
+    assert [each["error"] for each in state] == [None]
+    broken = run.post("upload").json()
+    assert httpx.put(broken["url"], content="{nope", headers=broken["headers"]).status_code == 200
+    failed = eventually(lambda: [u for u in run.read()["uploads"] if u["state"] == "failed"], within=60)
+    assert [(each["id"], each["error"]) for each in failed] == [(broken["id"], "line 1 is not a message")]
+    listed = stack.aws("s3").list_objects_v2(Bucket=stack.outputs["IntakeBucket"])
+    assert {each["Key"].rpartition("/")[2] for each in listed["Contents"]} == {f"{broken['id']}.jsonl"}
+    assert run.verify()

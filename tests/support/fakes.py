@@ -19,7 +19,7 @@ from unsay_core.application.bindings import RecentBindings
 from unsay_core.application.breaker import Breaker, GuardedSearch
 from unsay_core.application.extract import Extractor
 from unsay_core.application.keys import Keyring
-from unsay_core.application.ledger import Area, ready_ref
+from unsay_core.application.ledger import Area, ready_ref, upload_ref
 from unsay_core.application.metering import Meter
 from unsay_core.application.ports import (
     Anchor,
@@ -31,8 +31,9 @@ from unsay_core.application.ports import (
     WorkScope,
 )
 from unsay_core.application.scopes import NotedOnce
+from unsay_core.application.uploads import Address, Intake, IntakeScope, TranscriptError
 from unsay_core.bootstrap.aws import EXTRACTOR
-from unsay_core.domain.scope import Action, Scope
+from unsay_core.domain.scope import Action, Principal, PrincipalKind, Scope
 from unsay_core.extraction.steering import Steering
 
 if TYPE_CHECKING:
@@ -43,8 +44,8 @@ if TYPE_CHECKING:
     from unsay_core.application.bindings import Binding
     from unsay_core.application.ports import IndexTask
     from unsay_core.application.reindex import Reached
+    from unsay_core.application.uploads import Parse
     from unsay_core.domain.memory import Memory
-    from unsay_core.domain.scope import Principal
 
 PEPPER = "a pepper for tests, long enough to be one"
 
@@ -284,6 +285,27 @@ class MemoryCounters:
         self.counts[name] = 0
 
 
+class MemoryTranscripts:
+    """See `Transcripts`; `put` is whoever holds an address."""
+
+    def __init__(self) -> None:
+        self.files: dict[tuple[str, str], bytes] = {}
+
+    def address(self, run_id: str, upload_id: str) -> Address:
+        return Address(f"memory:{run_id}/{upload_id}", "PUT", {"If-None-Match": "*"}, 300)
+
+    def put(self, run_id: str, upload_id: str, file: bytes) -> None:
+        self.files.setdefault((run_id, upload_id), file)
+
+    def read(self, run_id: str, upload_id: str) -> bytes:
+        if (run_id, upload_id) not in self.files:
+            raise TranscriptError("missing")
+        return self.files[run_id, upload_id]
+
+    def remove(self, run_id: str, upload_id: str) -> None:
+        self.files.pop((run_id, upload_id), None)
+
+
 class FakeService:
     """What `ApiService` is to the api λ and what its siblings are to the workers."""
 
@@ -310,6 +332,7 @@ class FakeService:
         self.ledgers: dict[str, MemoryLedger] = defaultdict(MemoryLedger)
         self.documents: dict[str, MemoryDocuments] = defaultdict(MemoryDocuments)
         self.anchors: dict[str, MemoryAnchors] = defaultdict(lambda: MemoryAnchors(self.clock))
+        self.files: dict[str, MemoryTranscripts] = defaultdict(MemoryTranscripts)
         self.opened: list[str] = []
 
     def open_scope(
@@ -363,17 +386,8 @@ class FakeService:
         marker = ledger.read([ready_ref(run_id, number)]).get(ready_ref(run_id, number))
         if marker is None:
             return None
-        scope = Scope.parse(marker.scope)
-        opened = OpenScope(
-            scope=scope,
-            id=scope_id,
-            root_id=self.keyring.scope_id(scope.root),
-            principal=EXTRACTOR,
-            keys=self.keyring.for_scope(scope_id),
-            ledger=ledger,
-            search=FakeSearch(self.knowledge_base, scope_id),
-        )
-        root = scope.segments[0]
+        opened = self._opened(scope_id, marker.scope, EXTRACTOR)
+        root = opened.scope.segments[0]
         steering = self.policies.of(root)
         meter = Meter(root, self.model.name, steering, self.counters)
 
@@ -381,6 +395,39 @@ class FakeService:
             self.dead_letters.set_aside(f"{run_id}/{number}", f"{run_id}-{number}")
 
         return Extractor(opened, self.world, self.model, meter, steering, give_up)
+
+    def open_intake(self, principal: Principal, scope: Scope) -> IntakeScope:
+        """A scope as the api λ opens it to let a file be handed in."""
+        opened = self.open_scope(principal, scope, Action.WRITE)
+        parts = {part.name: getattr(opened, part.name) for part in fields(opened)}
+        return IntakeScope(**parts, transcripts=self.files[opened.id])
+
+    def intake(self, scope_id: str, run_id: str, upload_id: str, parse: Parse, letter: str) -> Intake | None:
+        """What the extract λ reads a file with."""
+        place = upload_ref(run_id, upload_id)
+        upload = self.ledgers[scope_id].read([place]).get(place)
+        if upload is None or upload.scope is None:
+            self.files[scope_id].remove(run_id, upload_id)
+            return None
+        opened = self._opened(scope_id, upload.scope, Principal(upload.actor, PrincipalKind.AGENT, ()))
+        steering = self.policies.of(opened.scope.segments[0])
+
+        def give_up() -> None:
+            self.dead_letters.set_aside(letter, upload_id)
+
+        return Intake(opened, self.world, steering, self.files[scope_id], parse, give_up)
+
+    def _opened(self, scope_id: str, name: str, principal: Principal) -> OpenScope:
+        scope = Scope.parse(name)
+        return OpenScope(
+            scope=scope,
+            id=scope_id,
+            root_id=self.keyring.scope_id(scope.root),
+            principal=principal,
+            keys=self.keyring.for_scope(scope_id),
+            search=FakeSearch(self.knowledge_base, scope_id),
+            ledger=self.ledgers[scope_id],
+        )
 
     def dump(self) -> str:
         """Everything that lies in any store, as text: where a canary must not be."""

@@ -47,6 +47,8 @@ from unsay_core.extraction.conversation import (
     Run,
     Span,
     Unread,
+    Upload,
+    UploadState,
 )
 
 AT = datetime(2026, 5, 1, 9, 30, 0, 123456, tzinfo=UTC)
@@ -253,6 +255,18 @@ EVERY_ENTRY: dict[str, Entry] = {
         revision=2,
     ),
     "an empty plan": Plan("run:1", 1, "", 0, ()),
+    "an upload": Upload(
+        run_id="run:1",
+        id="upl_1",
+        actor="key_1",
+        asked_at=AT,
+        scope="acme/alice",
+        state=UploadState.FAILED,
+        error="line 2 is not a message",
+        ttl=1,
+        revision=2,
+    ),
+    "a bare upload": Upload("run:1", "upl_2", "key_1", AT),
     "a marker of a batch": Ready("run:1", 2, "acme/alice", 3),
     "an audit entry": audit_entry(),
     "an audit entry of a refusal": sealed(

@@ -47,6 +47,7 @@ class ApiSettings(Settings):
     access_table: str
     documents_bucket: str
     anchors_bucket: str
+    intake_bucket: str
     index_generations: str
     reader_role_arn: str
     writer_role_arn: str
@@ -91,6 +92,7 @@ class ExtractSettings(Settings):
     ledger_table: str
     record_table: str
     access_table: str
+    intake_bucket: str
     index_generations: str
     extract_queue_url: str
     extract_dead_letters_url: str

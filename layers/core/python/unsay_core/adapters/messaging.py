@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from typing import TYPE_CHECKING, Any
 
 from unsay_core.adapters.aws_errors import translated
@@ -18,6 +19,8 @@ if TYPE_CHECKING:
 
 SOURCE = "unsay"
 MOST = 10  # messages or events in one request
+FILE_CAME = "Object Created"
+_PLACE = re.compile(r"(?P<scope>[^/]+)/(?P<run>[^/]+)/(?P<upload>[^/]+)\.jsonl")
 
 
 class SqsIndexQueue:
@@ -111,6 +114,20 @@ def batch_of_event(event: Mapping[str, Any]) -> tuple[str, str, int]:
     """Scope id, run and number of the batch in an event; raises `KeyError`, `TypeError`, `ValueError`."""
     detail = event["detail"]
     return str(detail["scope_id"]), str(detail["run_id"]), int(detail["batch"])
+
+
+def upload_of_event(event: Mapping[str, Any]) -> tuple[str, str, str] | None:
+    """Scope id, run and upload of a file that has come; None for an event of something else.
+
+    All three are the file's own place, which nobody can choose; what else the event says is not looked at.
+    Raises `KeyError`, `TypeError`, and `ValueError` for a place where no upload is expected.
+    """
+    if event.get("detail-type") != FILE_CAME:
+        return None
+    found = _PLACE.fullmatch(event["detail"]["object"]["key"])
+    if found is None or not is_digest(found["scope"]) or not is_id(found["upload"], "upl"):
+        raise ValueError("this is the place of no upload")
+    return found["scope"], found["run"], found["upload"]
 
 
 def event_of_batch(scope_id: str, run_id: str, number: int) -> str:

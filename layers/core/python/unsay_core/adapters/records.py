@@ -35,7 +35,7 @@ from unsay_core.domain.job import Job
 from unsay_core.domain.memory import Memory
 from unsay_core.domain.timeline import rfc3339
 from unsay_core.domain.tombstone import Tombstone
-from unsay_core.extraction.conversation import Batch, Message, Plan, Ready, Run
+from unsay_core.extraction.conversation import Batch, Message, Plan, Ready, Run, Upload
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -64,7 +64,7 @@ _TYPES: dict[Area, type[Entry]] = {
     Area.JOB: Job,
 }
 # A conversation has its parts beside it, told apart by what follows the run's id.
-_CONVERSATION_TYPES: dict[str, type[Entry]] = {"": Run, "m": Message, "b": Batch, "p": Plan}
+_CONVERSATION_TYPES: dict[str, type[Entry]] = {"": Run, "m": Message, "b": Batch, "p": Plan, "u": Upload}
 
 
 def to_record(entry: Any) -> dict[str, Any]:

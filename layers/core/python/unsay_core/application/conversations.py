@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from unsay_core.application.ledger import batch_ref, message_ref, ready_ref, run_ref
+from unsay_core.application.progress import once, progress_of
 from unsay_core.application.redaction import Graves, strings, without_credentials
 from unsay_core.application.settle import change
 from unsay_core.domain.audit import Event, Happening
@@ -22,12 +23,15 @@ from unsay_core.extraction.conversation import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
     from datetime import datetime
 
     from unsay_core.application.draft import Draft
+    from unsay_core.application.ledger import Ref
     from unsay_core.application.ports import OpenScope, World
-    from unsay_core.extraction.conversation import Role
+    from unsay_core.application.progress import Progress
+    from unsay_core.application.replay import IdempotencyKey
+    from unsay_core.extraction.conversation import Role, Upload
     from unsay_core.extraction.steering import Steering
 
 MOST_COUNTED = 20  # tombstones whose hits are counted in one transaction
@@ -46,24 +50,29 @@ class Said:
     name: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Recorded:
-    """What became of a request: how many messages are new, how many were there, and where the run stands."""
-
-    run: Run
-    accepted: int
-    duplicates: int
-
-
 def record(
-    run_id: str, messages: Sequence[Said], steering: Steering, opened: OpenScope, world: World, *, flush: bool
-) -> Recorded:
+    run_id: str,
+    messages: Sequence[Said],
+    steering: Steering,
+    opened: OpenScope,
+    world: World,
+    *,
+    flush: bool,
+    key: IdempotencyKey | None = None,
+    only_while: Ref[Upload] | None = None,
+) -> Progress:
     """Keep messages, all of them or none; what they make due is handed to the extractor.
 
-    Raises `SeqConflictError` if a number has another message, `TooLargeError`, `BusyError`.
+    Raises `SeqConflictError` if a number has another message, `TooLargeError`, `BusyError`, and
+    `NotFoundError` once the upload that they come from, `only_while` it is there, is gone.
     """
 
-    def decide(draft: Draft) -> Recorded:
+    def decide(draft: Draft) -> Progress:
+        return once(key, run_id, draft, lambda: act(draft))
+
+    def act(draft: Draft) -> Progress:
+        if only_while is not None:
+            _require(only_while, draft)
         run = draft.get(run_ref(run_id)) or Run(run_id, started_at=draft.at, last_at=draft.at)
         digests = {message.seq: opened.keys.message_digest(message.identity) for message in messages}
         new = _new(run_id, messages, digests, draft)
@@ -74,25 +83,30 @@ def record(
             run = _grown(run, new, draft.at, steering)
         if new or flush:
             run = _hand_over(run, steering, draft, opened, everything=flush)
-        return Recorded(run, len(new), len(messages) - len(new))
+        return progress_of(run, steering, accepted=len(new), duplicates=len(messages) - len(new))
 
     refs = [run_ref(run_id), *(message_ref(run_id, message.seq) for message in messages)]
+    refs += [*([only_while] if only_while else []), *([key.ref] if key else [])]
     return change(decide, opened, world, lambda: refs)
 
 
-def flush_run(run_id: str, steering: Steering, opened: OpenScope, world: World) -> Run:
+def flush_run(
+    run_id: str, steering: Steering, opened: OpenScope, world: World, key: IdempotencyKey | None = None
+) -> Progress:
     """Hand everything that waits to the extractor; raises `NotFoundError` for an unknown run."""
 
-    def decide(draft: Draft) -> Run:
+    def act(draft: Draft) -> Run:
         return _hand_over(_known(run_id, draft), steering, draft, opened, everything=True)
 
-    return change(decide, opened, world, lambda: [run_ref(run_id)])
+    return _changed(run_id, act, steering, opened, world, key)
 
 
-def retry_run(run_id: str, opened: OpenScope, world: World) -> Run:
+def retry_run(
+    run_id: str, steering: Steering, opened: OpenScope, world: World, key: IdempotencyKey | None = None
+) -> Progress:
     """Let failed batches be tried again, from their first attempt, behind those that wait."""
 
-    def decide(draft: Draft) -> Run:
+    def act(draft: Draft) -> Run:
         run = _known(run_id, draft)
         again = run.failed[:RETRIED_AT_ONCE]
         if not again:
@@ -110,7 +124,22 @@ def retry_run(run_id: str, opened: OpenScope, world: World) -> Run:
         draft.record(run_happening(Event.RETRIED, run.run_id, opened))
         return run
 
-    return change(decide, opened, world, lambda: [run_ref(run_id)])
+    return _changed(run_id, act, steering, opened, world, key)
+
+
+def _changed(
+    run_id: str,
+    act: Callable[[Draft], Run],
+    steering: Steering,
+    opened: OpenScope,
+    world: World,
+    key: IdempotencyKey | None,
+) -> Progress:
+    def decide(draft: Draft) -> Progress:
+        return once(key, run_id, draft, lambda: progress_of(act(draft), steering))
+
+    refs = [run_ref(run_id), *([key.ref] if key else [])]
+    return change(decide, opened, world, lambda: refs)
 
 
 def call_next(run: Run, draft: Draft, opened: OpenScope) -> None:
@@ -125,6 +154,13 @@ def call_next(run: Run, draft: Draft, opened: OpenScope) -> None:
 def run_happening(event: Event, run_id: str, opened: OpenScope, **more: Any) -> Happening:
     """An event of a conversation, which the audit knows by a digest of its name."""
     return Happening(event, commitment=opened.keys.run_digest(run_id), **more)
+
+
+def _require(upload: Ref[Upload], draft: Draft) -> None:
+    """What came of a forgotten conversation is not written after it."""
+    if draft.get(upload) is None:
+        raise NotFoundError("this upload is not expected any more")
+    draft.rely_on(upload)
 
 
 def _known(run_id: str, draft: Draft) -> Run:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
-from typing import Generic, TypeAlias, TypeVar
+from typing import Any, Generic, TypeAlias, TypeVar
 
 from unsay_core.domain.audit import GENESIS, AuditEntry
 from unsay_core.domain.erasure import Erasure
@@ -17,7 +17,7 @@ from unsay_core.domain.job import Job
 from unsay_core.domain.memory import Fact, Memory
 from unsay_core.domain.timeline import Interval
 from unsay_core.domain.tombstone import Tombstone, TombstoneKind
-from unsay_core.extraction.conversation import Batch, Message, Plan, Ready, Run
+from unsay_core.extraction.conversation import Batch, Message, Plan, Ready, Run, Upload
 
 
 class Area(StrEnum):
@@ -161,6 +161,7 @@ class Outcome:
     memory_id: str
     version: int
     ttl: int
+    data: Any = None  # what was answered, where it cannot be read from what was made; never text
 
 
 class Waiting(StrEnum):
@@ -193,6 +194,7 @@ Entry: TypeAlias = (
     | Batch
     | Plan
     | Ready
+    | Upload
     | Tombstone
     | Erasure
     | AuditEntry
@@ -252,6 +254,11 @@ def batch_ref(run_id: str, number: int) -> Ref[Batch]:
 def plan_ref(run_id: str, number: int) -> Ref[Plan]:
     """What is going to be written of a batch."""
     return Ref(Area.CONVERSATION, f"{run_id}#p#{number:06d}")
+
+
+def upload_ref(run_id: str, upload_id: str) -> Ref[Upload]:
+    """A transcript that is handed in as a file."""
+    return Ref(Area.CONVERSATION, f"{run_id}#u#{upload_id}")
 
 
 def ready_ref(run_id: str, number: int) -> Ref[Ready]:
@@ -332,6 +339,8 @@ def ref_of(entry: Entry) -> Ref[Entry]:  # noqa: C901, PLR0912 - one line per ty
             return plan_ref(run_id, number)
         case Ready(run_id=run_id, number=number):
             return ready_ref(run_id, number)
+        case Upload(run_id=run_id, id=upload_id):
+            return upload_ref(run_id, upload_id)
         case Erasure(id=erasure_id):
             return erasure_ref(erasure_id)
         case Postings(term=term, is_stock=is_stock):

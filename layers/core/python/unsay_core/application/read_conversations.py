@@ -8,23 +8,25 @@ from typing import TYPE_CHECKING, cast
 from unsay_core.application.ledger import Area, batch_ref, run_ref
 from unsay_core.application.pages import Page
 from unsay_core.domain.errors import NotFoundError
-from unsay_core.extraction.conversation import Batch, Message, Run
+from unsay_core.extraction.conversation import Batch, Message, Run, Upload
 
 if TYPE_CHECKING:
     from unsay_core.application.ports import Ledger, OpenScope
 
 NEWEST_BATCHES = 50  # shown beside those that are not done
 MOST_BATCHES = 100  # of each kind
+MOST_UPLOADS = 50
 _BEHIND = "~"  # sorts behind every part of a run, and before the next run
 
 
 @dataclass(frozen=True, slots=True)
 class Conversation:
-    """A run, a page of its messages, and its batches, oldest first: all that are not done, and the newest."""
+    """A run, a page of its messages, its batches, all that are not done and the newest, and its uploads."""
 
     run: Run
     messages: Page[Message]
     batches: tuple[Batch, ...]
+    uploads: tuple[Upload, ...]
 
 
 def list_runs(opened: OpenScope, *, after: str | None, limit: int) -> Page[Run]:
@@ -47,7 +49,7 @@ def read_run(run_id: str, opened: OpenScope, *, after: str | None, limit: int) -
     if run is None:
         raise NotFoundError("no such conversation in this scope")
     messages = _messages(run_id, opened.ledger, after=after, limit=limit)
-    return Conversation(run, messages, _batches(run, opened.ledger))
+    return Conversation(run, messages, _batches(run, opened.ledger), _uploads(run_id, opened.ledger))
 
 
 def _messages(run_id: str, ledger: Ledger, *, after: str | None, limit: int) -> Page[Message]:
@@ -55,6 +57,11 @@ def _messages(run_id: str, ledger: Ledger, *, after: str | None, limit: int) -> 
     found = tuple(e for e in entries if isinstance(e, Message) and e.run_id == run_id)
     more = len(found) == limit
     return Page(found, f"{run_id}#m#{found[-1].seq:016d}" if more else None)
+
+
+def _uploads(run_id: str, ledger: Ledger) -> tuple[Upload, ...]:
+    entries = ledger.page(Area.CONVERSATION, after=f"{run_id}#u#", limit=MOST_UPLOADS)
+    return tuple(e for e in entries if isinstance(e, Upload) and e.run_id == run_id)
 
 
 def _batches(run: Run, ledger: Ledger) -> tuple[Batch, ...]:

@@ -28,6 +28,7 @@ from unsay_core.adapters.metrics import DEGRADED, FOREIGN_HITS, count
 from unsay_core.adapters.oidc import OidcTokens, issuers_of
 from unsay_core.adapters.s3.anchors import S3Anchors
 from unsay_core.adapters.s3.documents import S3Documents
+from unsay_core.adapters.s3.transcripts import SIGNING, S3Transcripts
 from unsay_core.adapters.scoped_session import PROMPT, QUICK, ScopedClients, ScopedSessions
 from unsay_core.adapters.snapshots import around_snapshots
 from unsay_core.adapters.world import real_world
@@ -37,9 +38,10 @@ from unsay_core.application.bindings import RecentBindings
 from unsay_core.application.breaker import Breaker, GuardedSearch
 from unsay_core.application.generations import Reading
 from unsay_core.application.keys import Keyring
-from unsay_core.application.ledger import ready_ref
+from unsay_core.application.ledger import ready_ref, upload_ref
 from unsay_core.application.ports import AuditScope, IndexScope, OpenScope, ProjectScope, WorkScope
 from unsay_core.application.scopes import NotedOnce
+from unsay_core.application.uploads import Intake, IntakeScope
 from unsay_core.bootstrap.generations import Opened, SearchOfReading, index_of
 from unsay_core.domain.scope import Action, Principal, PrincipalKind, Scope
 from unsay_core.generations import parse_generations
@@ -51,6 +53,7 @@ if TYPE_CHECKING:
 
     from unsay_core.application.extract import Extractor
     from unsay_core.application.ports import Search, World
+    from unsay_core.application.uploads import Parse
     from unsay_core.generations import Generation
     from unsay_core.settings import (
         ApiSettings,
@@ -231,6 +234,24 @@ class ApiService(_Authenticating):
         """Count a recall that went without a store."""
         count(DEGRADED, reason=reason)
 
+    def open_intake(self, principal: Principal, scope: Scope) -> IntakeScope:
+        """Open a scope to be written to, with the place where its files are handed in."""
+        opened = self.open_scope(principal, scope, Action.WRITE)
+        clients, bucket = (
+            self.sessions.assume(self._role(Action.WRITE), opened.id),
+            self.settings.intake_bucket,
+        )
+        return IntakeScope(
+            scope=opened.scope,
+            id=opened.id,
+            root_id=opened.root_id,
+            principal=opened.principal,
+            keys=opened.keys,
+            ledger=opened.ledger,
+            search=opened.search,
+            transcripts=S3Transcripts(lambda: clients.client("s3", SIGNING), bucket, opened.id),
+        )
+
     def _role(self, action: Action) -> str:
         match action:
             case Action.WRITE | Action.REVIEW:
@@ -300,24 +321,12 @@ class ExtractService(_Keyed):
         from unsay_core.application.extract import Extractor
         from unsay_core.application.metering import Meter
 
-        clients, ledger = self.clients(scope_id), self.extract_ledger(scope_id)
+        ledger = self.extract_ledger(scope_id)
         marker = ledger.read([ready_ref(run_id, number)]).get(ready_ref(run_id, number))
         if marker is None:
             return None
-        scope = Scope.parse(marker.scope)
-        if self.keyring.scope_id(scope.canonical) != scope_id:
-            raise ValueError("a marker names another scope than the one it lies in")
-        root_id = self.keyring.scope_id(scope.root)
-        opened = OpenScope(
-            scope=scope,
-            id=scope_id,
-            root_id=root_id,
-            principal=EXTRACTOR,
-            keys=self.keyring.for_scope(scope_id),
-            ledger=ledger,
-            search=self._searches.of(self._opened(scope_id, root_id, clients)),
-        )
-        root = scope.segments[0]
+        opened = self._open(scope_id, marker.scope, EXTRACTOR)
+        root = opened.scope.segments[0]
         steering = self._policies.of(root)
         meter = Meter(root, self.settings.model_id, steering, self._counters)
 
@@ -326,6 +335,43 @@ class ExtractService(_Keyed):
             self.dead_letters.set_aside(letter, f"{run_id}-{number}")
 
         return Extractor(opened, self.world, self.model, meter, steering, give_up)
+
+    def intake(self, scope_id: str, run_id: str, upload_id: str, parse: Parse, letter: str) -> Intake | None:
+        """What a file is read with; None if nobody expects it any more, and it was removed.
+
+        Who asked for the upload is who says what stands in it; `letter` tells an operator of one that failed.
+        """
+        clients, bucket = self.clients(scope_id), self.settings.intake_bucket
+        files = S3Transcripts(lambda: clients.client("s3"), bucket, scope_id)
+        place = upload_ref(run_id, upload_id)
+        upload = self.extract_ledger(scope_id).read([place]).get(place)
+        if upload is None or upload.scope is None:
+            files.remove(run_id, upload_id)
+            return None
+        actor = Principal(upload.actor, PrincipalKind.AGENT, ())
+        opened = self._open(scope_id, upload.scope, actor)
+        steering = self._policies.of(opened.scope.segments[0])
+
+        def give_up() -> None:
+            self.dead_letters.set_aside(letter, upload_id)
+
+        return Intake(opened, self.world, steering, files, parse, give_up)
+
+    def _open(self, scope_id: str, name: str, principal: Principal) -> OpenScope:
+        """The scope of that name, which an entry told that lies in it."""
+        scope = Scope.parse(name)
+        if self.keyring.scope_id(scope.canonical) != scope_id:
+            raise ValueError("an entry names another scope than the one it lies in")
+        root_id = self.keyring.scope_id(scope.root)
+        return OpenScope(
+            scope=scope,
+            id=scope_id,
+            root_id=root_id,
+            principal=principal,
+            keys=self.keyring.for_scope(scope_id),
+            ledger=self.extract_ledger(scope_id),
+            search=self._searches.of(self._opened(scope_id, root_id, self.clients(scope_id))),
+        )
 
     def _metering(self) -> DynamoDBClient:
         client: DynamoDBClient = self.sessions.assume(self.settings.meter_role_arn, None).client("dynamodb")

@@ -2,32 +2,49 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
 from unsay_core.contracts.conversations import CHARACTERS_PER_TOKEN
 from unsay_core.domain.timeline import rfc3339
-from unsay_core.extraction.conversation import BatchState
+from unsay_core.extraction.conversation import UPLOAD_BYTES, BatchState
 
 if TYPE_CHECKING:
-    from unsay_core.application.conversations import Recorded
+    from datetime import datetime
+
+    from unsay_core.application.progress import Progress
     from unsay_core.application.read_conversations import Conversation
-    from unsay_core.extraction.conversation import Batch, Message, Run
+    from unsay_core.application.uploads import Address
+    from unsay_core.extraction.conversation import Batch, Message, Run, Upload
     from unsay_core.extraction.steering import Steering
 
 
-def recorded_answer(found: Recorded, steering: Steering) -> dict[str, Any]:
+def recorded_answer(found: Progress) -> dict[str, Any]:
     """What became of the messages of a request."""
     return {
         "accepted": found.accepted,
         "duplicates": found.duplicates,
-        "high_water": found.run.high_water,
-        "extraction": _extraction(found.run, steering),
+        "high_water": found.high_water,
+        "extraction": _extraction(found),
     }
 
 
-def handed_answer(run: Run, steering: Steering) -> dict[str, Any]:
+def handed_answer(found: Progress) -> dict[str, Any]:
     """Where a conversation stands once it was handed over."""
-    return {"run_id": run.run_id, "high_water": run.high_water, "extraction": _extraction(run, steering)}
+    return {"run_id": found.run_id, "high_water": found.high_water, "extraction": _extraction(found)}
+
+
+def address_answer(upload: Upload, address: Address, now: datetime) -> dict[str, Any]:
+    """Where a transcript is put, and how."""
+    return {
+        "id": upload.id,
+        "run_id": upload.run_id,
+        "method": address.method,
+        "url": address.url,
+        "headers": dict(address.headers),
+        "expires_at": rfc3339(now + timedelta(seconds=address.seconds)),
+        "max_bytes": UPLOAD_BYTES,
+    }
 
 
 def run_answer(run: Run) -> dict[str, Any]:
@@ -51,6 +68,7 @@ def conversation_answer(found: Conversation) -> dict[str, Any]:
         **run_answer(found.run),
         "messages": [message_answer(message) for message in found.messages.entries],
         "batches": [_batch(batch, first) for batch in found.batches],
+        "uploads": [_upload(upload) for upload in found.uploads],
     }
 
 
@@ -78,12 +96,20 @@ def policy_answer(steering: Steering) -> dict[str, Any]:
     }
 
 
-def _extraction(run: Run, steering: Steering) -> dict[str, Any]:
-    state = "queued" if run.open else "waiting" if run.waiting else "idle"
+def _extraction(found: Progress) -> dict[str, Any]:
     return {
-        "state": state if steering.extracts else "off",
-        "waiting": len(run.waiting),
-        "batches": [str(span.number) for span in run.open],
+        "state": found.state,
+        "waiting": found.waiting,
+        "batches": [str(number) for number in found.batches],
+    }
+
+
+def _upload(upload: Upload) -> dict[str, Any]:
+    return {
+        "id": upload.id,
+        "asked_at": rfc3339(upload.asked_at),
+        "state": upload.state.value,
+        "error": upload.error,
     }
 
 

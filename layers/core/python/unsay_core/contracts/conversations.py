@@ -12,7 +12,7 @@ from pydantic import AfterValidator, BeforeValidator, Field, WithJsonSchema
 from unsay_core.contracts.base import Instant, ScopeField, Wire, page_size, parse_query_limit
 from unsay_core.contracts.requests import MAX_SEQ, PageQuery
 from unsay_core.contracts.schemas import Answer
-from unsay_core.extraction.conversation import BatchState, Cadence, Role
+from unsay_core.extraction.conversation import BatchState, Cadence, Role, UploadState
 from unsay_core.extraction.steering import Mode, Steering
 
 CHARACTERS_PER_TOKEN = 4  # as a rule of thumb; a batch need not be cut to the token
@@ -146,6 +146,27 @@ class BatchStateOut(Answer):
     error: str | None
 
 
+class UploadOut(Answer):
+    """Where a transcript is put: one `PUT` of its lines, each a message, with exactly these headers."""
+
+    id: str
+    run_id: str
+    method: Literal["PUT"]
+    url: str
+    headers: dict[str, str]
+    expires_at: datetime
+    max_bytes: int
+
+
+class UploadStateOut(Answer):
+    """A transcript that was asked for, and what became of it."""
+
+    id: str
+    asked_at: datetime
+    state: UploadState
+    error: str | None
+
+
 class RunOut(Answer):
     """A conversation, without its messages."""
 
@@ -172,6 +193,7 @@ class ConversationOut(RunOut):
     messages: list[MessageOut]
     next_cursor: str | None
     batches: list[BatchStateOut]
+    uploads: list[UploadStateOut]
 
 
 def _mode(value: object) -> object:

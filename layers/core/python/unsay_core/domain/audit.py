@@ -35,6 +35,7 @@ class Event(StrEnum):
     WEAKENED = "memory.weakened"
     FORGOTTEN = "memory.forgotten"
     RECORDED = "conversation.recorded"
+    UPLOADING = "conversation.upload_expected"
     REDACTED = "conversation.redacted"
     EXTRACTED = "conversation.extracted"
     GIVEN_UP = "conversation.failed"

@@ -49,6 +49,7 @@ ENDPOINTS: dict[str, Callable[[Call, Service], Reply]] = {
     "record_messages": _of("conversations", "record_messages"),
     "flush_conversation": _of("conversations", "flush_conversation"),
     "retry_conversation": _of("conversations", "retry_conversation"),
+    "upload_conversation": _of("conversations", "upload_conversation"),
     "list_conversations": _of("conversations", "list_conversations"),
     "conversation": _of("conversations", "get_conversation"),
     "policy": _of("conversations", "get_policy"),

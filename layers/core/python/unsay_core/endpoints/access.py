@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from unsay_core.application.access import MakeKey, NewKey, list_keys, make_key, revoke_key
+from unsay_core.application.access import MakeKey, list_keys, make_key, revoke_key
 from unsay_core.application.delegate import Delegate, delegate
 from unsay_core.contracts import answers, cursor, requests
 from unsay_core.domain.scope import Action
-from unsay_core.endpoints.reply import Reply
+from unsay_core.endpoints.reply import Reply, replayed
 
 if TYPE_CHECKING:
     from unsay_core.endpoints.call import Call
@@ -24,7 +24,7 @@ def make_api_key(call: Call, service: Service) -> Reply:
         asked.name, asked.kind, tuple(asked.grants), asked.expires_at, idempotency=call.idempotency_key
     )
     made = make_key(command, call.principal, service.keys, service.keyring, service.world)
-    return Reply(201, answers.key_answer(made), _replayed(made))
+    return Reply(201, answers.key_answer(made), replayed(made.replayed))
 
 
 def list_api_keys(call: Call, service: Service) -> Reply:
@@ -50,8 +50,4 @@ def make_delegation(call: Call, service: Service) -> Reply:
         frozenset(map(Action, asked.actions)), asked.ttl_seconds, asked.scope, call.idempotency_key
     )
     made = delegate(command, call.identity, service.keys, service.keyring, service.world)
-    return Reply(201, answers.delegation_answer(made), _replayed(made))
-
-
-def _replayed(made: NewKey) -> dict[str, str]:
-    return {"Idempotency-Replayed": "true"} if made.replayed else {}
+    return Reply(201, answers.delegation_answer(made), replayed(made.replayed))

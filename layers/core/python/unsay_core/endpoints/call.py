@@ -141,7 +141,7 @@ class Call:
         if key is None:
             return None
         name = exact_json.canonical([self.principal.id, self.route, key, item])
-        asked = exact_json.canonical([self.id, self.payload])
+        asked = exact_json.canonical([self.id, self.payload if self.request.body else None])
         return IdempotencyKey(opened.keys.request_digest(name), opened.keys.request_digest(asked))
 
 

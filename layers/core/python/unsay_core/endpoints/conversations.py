@@ -5,15 +5,17 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 from urllib.parse import unquote
 
-from unsay_core.application.conversations import Said, flush_run, record, retry_run
+from unsay_core.application.conversations import flush_run, record, retry_run
 from unsay_core.application.policies import root_policy, set_policy
 from unsay_core.application.read_conversations import list_runs, read_run
+from unsay_core.application.uploads import expect_upload
 from unsay_core.contracts import conversation_answers as answers
 from unsay_core.contracts import conversations as wire
-from unsay_core.contracts import exact_json, requests
+from unsay_core.contracts import requests
 from unsay_core.domain.scope import Action
 from unsay_core.endpoints.call import validated
-from unsay_core.endpoints.reply import Reply, page_reply, start_of_page
+from unsay_core.endpoints.reply import Reply, page_reply, replayed, start_of_page
+from unsay_core.endpoints.transcript import said
 
 if TYPE_CHECKING:
     from unsay_core.endpoints.call import Call
@@ -25,9 +27,10 @@ def record_messages(call: Call, service: Service) -> Reply:
     run_id, asked = _run_id(call), call.body(wire.MessagesIn)
     opened = service.open_scope(call.principal, asked.scope, Action.WRITE)
     steering = service.policies.of(asked.scope.segments[0])
-    messages = [_said(message) for message in asked.messages]
-    found = record(run_id, messages, steering, opened, service.world, flush=asked.flush)
-    return Reply(202, answers.recorded_answer(found, steering))
+    messages = [said(message) for message in asked.messages]
+    key = call.idempotency(opened)
+    found = record(run_id, messages, steering, opened, service.world, flush=asked.flush, key=key)
+    return Reply(202, answers.recorded_answer(found), replayed(found.replayed))
 
 
 def flush_conversation(call: Call, service: Service) -> Reply:
@@ -35,7 +38,8 @@ def flush_conversation(call: Call, service: Service) -> Reply:
     run_id, where = _run_id(call), call.query(requests.ScopeQuery)
     opened = service.open_scope(call.principal, where.scope, Action.WRITE)
     steering = service.policies.of(where.scope.segments[0])
-    return Reply(202, answers.handed_answer(flush_run(run_id, steering, opened, service.world), steering))
+    found = flush_run(run_id, steering, opened, service.world, call.idempotency(opened))
+    return Reply(202, answers.handed_answer(found), replayed(found.replayed))
 
 
 def retry_conversation(call: Call, service: Service) -> Reply:
@@ -43,7 +47,17 @@ def retry_conversation(call: Call, service: Service) -> Reply:
     run_id, where = _run_id(call), call.query(requests.ScopeQuery)
     opened = service.open_scope(call.principal, where.scope, Action.WRITE)
     steering = service.policies.of(where.scope.segments[0])
-    return Reply(202, answers.handed_answer(retry_run(run_id, opened, service.world), steering))
+    found = retry_run(run_id, steering, opened, service.world, call.idempotency(opened))
+    return Reply(202, answers.handed_answer(found), replayed(found.replayed))
+
+
+def upload_conversation(call: Call, service: Service) -> Reply:
+    """`POST /v1/conversations/{run_id}/upload`."""
+    run_id, where = _run_id(call), call.query(requests.ScopeQuery)
+    opened = service.open_intake(call.principal, where.scope)
+    upload, again = expect_upload(run_id, opened, service.world, call.idempotency(opened))
+    address = opened.transcripts.address(run_id, upload.id)
+    return Reply(201, answers.address_answer(upload, address, call.now), replayed(again))
 
 
 def list_conversations(call: Call, service: Service) -> Reply:
@@ -81,8 +95,3 @@ def put_policy(call: Call, service: Service) -> Reply:
 
 def _run_id(call: Call) -> str:
     return validated(wire.RunPath, {"run_id": unquote(call.id)}).run_id
-
-
-def _said(message: wire.MessageIn) -> Said:
-    identity = exact_json.canonical([message.role.value, message.name, message.content])
-    return Said(message.seq, message.role, message.content, identity, message.at, message.name)

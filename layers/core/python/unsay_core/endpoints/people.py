@@ -13,7 +13,7 @@ from unsay_core.application.verify_audit import list_audit, verify_audit
 from unsay_core.contracts import answers, requests
 from unsay_core.domain.ids import require_digest, require_id
 from unsay_core.domain.scope import Action
-from unsay_core.endpoints.reply import Reply, changed_reply, page_reply, start_of_page
+from unsay_core.endpoints.reply import Reply, changed_reply, page_reply, replayed, start_of_page
 
 if TYPE_CHECKING:
     from unsay_core.application.pages import Page
@@ -67,8 +67,7 @@ def lift(call: Call, service: Service) -> Reply:
     opened = service.open_scope(call.principal, where.scope, Action.REVIEW)
     command = Lift(require_digest(call.id), asked.reason, asked.note, call.idempotency(opened))
     lifted = lift_tombstone(command, opened, service.world)
-    again = {"Idempotency-Replayed": "true"} if lifted.replayed else {}
-    return Reply(200, answers.tombstone_answer(lifted.tombstone), again)
+    return Reply(200, answers.tombstone_answer(lifted.tombstone), replayed(lifted.replayed))
 
 
 def get_erasure(call: Call, service: Service) -> Reply:

@@ -45,11 +45,15 @@ def memory_reply(
     return Reply(status, body, {"ETag": f'"{memory.version}"'})
 
 
+def replayed(again: bool) -> dict[str, str]:
+    """What tells an answer that was given before."""
+    return {"Idempotency-Replayed": "true"} if again else {}
+
+
 def changed_reply(written: Written, opened: OpenScope, service: Service) -> Reply:
     """What became of a memory."""
     reply = memory_reply(written.memory, opened, service, status=201 if written.created else 200)
-    if written.replayed:
-        reply.headers["Idempotency-Replayed"] = "true"
+    reply.headers.update(replayed(written.replayed))
     return reply
 
 

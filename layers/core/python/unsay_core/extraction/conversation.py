@@ -113,6 +113,8 @@ class Run:
     @property
     def extracted_through(self) -> int | None:
         """The number up to which all that is stored is extracted; None if its first message is not."""
+        if not self.messages:
+            return None
         left = [item.seq for item in self.waiting] + [span.from_seq for span in (*self.open, *self.failed)]
         if not left:
             return self.high_water
@@ -207,6 +209,37 @@ class Plan:
     created: tuple[str, ...] = ()
     merged: tuple[str, ...] = ()
     dropped: tuple[Dropped, ...] = ()
+    revision: int = 1
+    schema: int = 1
+
+
+UPLOAD_BYTES = 16 * 1024 * 1024  # of one file: what a reader holds with ease
+
+
+class UploadState(StrEnum):
+    """Where a transcript stands that is handed in as a file."""
+
+    EXPECTED = "expected"
+    DONE = "done"
+    FAILED = "failed"
+
+
+@dataclass(frozen=True, slots=True)
+class Upload:
+    """A transcript that is handed in as a file: asked for by `actor`, under whose name its messages are kept.
+
+    `scope` is the scope's name, for whoever reads the file; it leaves once that is done. `error` says what is
+    wrong with the file, never what stands in it.
+    """
+
+    run_id: str
+    id: str
+    actor: str
+    asked_at: datetime
+    scope: str | None = None
+    state: UploadState = UploadState.EXPECTED
+    error: str | None = None
+    ttl: int | None = None  # epoch seconds; one that never comes is forgotten by the table itself
     revision: int = 1
     schema: int = 1
 
