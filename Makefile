@@ -9,6 +9,9 @@ VENV := .venv/bin
 READY := .venv/.ready
 NODE_READY := node_modules/.ready
 
+# The files and folders that hold tests of a mark: to collect all others takes longer than some of these run.
+MARKED = $(sort $(patsubst %/conftest.py,%,$(shell grep -rl "mark\.$(1)\b" tests --include "*.py")))
+
 .PHONY: help setup synth up down status demo check test bench breaks format openapi deploy clean
 
 help: ## Show this list
@@ -54,8 +57,8 @@ test: COVERAGE := --cov
 test: $(READY) $(NODE_READY) synth check ## The whole gate, offline: everything above, the local cloud, the deployed stack, the CDK
 	@$(VENV)/pytest -n 2 -m "not stack and not deploy" tests/model tests/fuzz tests/isolation
 	@$(VENV)/pytest -m "not stack and not deploy" tests/infra tests/local
-	@$(VENV)/pytest -n 2 --dist loadfile --no-loadscope-reorder -m stack
-	@$(VENV)/pytest -m deploy
+	@$(VENV)/pytest -n 2 --dist loadfile --no-loadscope-reorder -m stack $(call MARKED,stack)
+	@$(VENV)/pytest -m deploy $(call MARKED,deploy)
 
 breaks: $(READY) ## Break the code in every way the tests promise to see (ONLY='words of a promise'); takes long
 	@$(VENV)/python tools/breaks.py --only "$(ONLY)"

@@ -45,6 +45,7 @@ from unsay.errors import (
     VersionConflictError,
     WrongStatusError,
 )
+from unsay.injector import InjectionCounts, Injector
 from unsay.verbs import KEEP
 from unsay_core.contracts.conversations import (
     BatchStateOut,
@@ -106,6 +107,8 @@ __all__ = [
     "HandedOut",
     "HistoryOut",
     "IdempotencyMismatchError",
+    "InjectionCounts",
+    "Injector",
     "InternalError",
     "InvalidCursorError",
     "InvalidLimitError",

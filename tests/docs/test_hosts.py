@@ -11,7 +11,13 @@ from tests.support.http import Caller
 from tests.support.server import served
 from tests.support.stack import ROOT
 
-PAGES = ["langgraph"]
+PAGES = ["langgraph", "strands"]
+MODEL = "from tests.hosts.scripted import Scripted; model = Scripted()\n"
+
+
+def with_model(block):
+    """The model that a page leaves to its reader, made where it is named: Strands reads the environment once."""
+    return re.sub(r"^(?=.*Agent\(model)", MODEL, block, count=1, flags=re.M)
 
 
 @pytest.mark.parametrize("page", PAGES)
@@ -23,7 +29,7 @@ def test_the_python_of_a_page_runs_as_shown(page):
     with served(Caller(FakeService())) as url:
         for block in blocks:
             done = subprocess.run(
-                [sys.executable, "-c", block],
+                [sys.executable, "-c", with_model(block)],
                 env={"UNSAY_URL": url, "UNSAY_TOKEN": "t", "PYTHONPATH": ":".join(sys.path)},
                 capture_output=True,
                 text=True,

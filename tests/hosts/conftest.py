@@ -1,18 +1,10 @@
-"""The whole service in this process, as each host's client meets it."""
-
-import os
+"""A service that holds nothing yet, and its admin."""
 
 import pytest
 
-os.environ.setdefault("POWERTOOLS_SERVICE_NAME", "api")
-os.environ.setdefault("POWERTOOLS_TRACE_DISABLED", "true")
-os.environ.setdefault("POWERTOOLS_METRICS_NAMESPACE", "unsay")
-
-import unsay
 from tests.support.fakes import FakeService
-from tests.support.http import Caller, transport_to
-
-SCOPE = "acme/users/alice"
+from tests.support.hosts import connected
+from tests.support.http import Caller
 
 
 @pytest.fixture
@@ -28,5 +20,5 @@ def caller(service):
 
 @pytest.fixture
 def memory(caller):
-    with unsay.connect("https://x.example", token="t", transport=transport_to(caller)) as connected:
-        yield connected
+    with connected(caller) as client:
+        yield client

@@ -17,8 +17,8 @@ from langgraph.store.base.batch import AsyncBatchedBaseStore
 from langgraph.store.memory import InMemoryStore
 
 import unsay
-from tests.hosts.conftest import SCOPE
-from tests.support.http import principal, transport_to
+from tests.support.hosts import SCOPE, connected
+from tests.support.http import principal
 from unsay.langgraph import UnsayStore
 from unsay_core.domain.scope import Action
 
@@ -261,7 +261,7 @@ def test_the_ttl_of_the_configuration_is_that_of_a_put_that_names_none(memory, s
 def test_who_may_only_read_reads_what_a_time_to_live_is_on(store, caller, service):
     store.put(ALICE, "k", {"n": 1}, ttl=10)
     reader = caller.as_(principal("acme/*", Action.READ))
-    with unsay.connect("https://x.example", token="t", transport=transport_to(reader)) as memory:
+    with connected(reader) as memory:
         reading = UnsayStore(memory, scope=SCOPE, clock=service.clock.now)
         assert reading.get(ALICE, "k").value == {"n": 1}
         with pytest.raises(unsay.ForbiddenError):

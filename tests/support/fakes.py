@@ -31,8 +31,11 @@ from unsay_core.application.ports import (
     WorkScope,
 )
 from unsay_core.application.scopes import NotedOnce
+from unsay_core.application.transfers import StoredFile, TransferScope
 from unsay_core.application.uploads import Address, Intake, IntakeScope, TranscriptError
 from unsay_core.bootstrap.aws import EXTRACTOR
+from unsay_core.contracts.portable import FORM
+from unsay_core.domain.errors import NotFoundError
 from unsay_core.domain.scope import Action, Principal, PrincipalKind, Scope
 from unsay_core.extraction.steering import Steering
 
@@ -72,6 +75,36 @@ class MemoryDocuments:
 
     def listed(self) -> Iterator[str]:
         return iter(sorted(self.objects))
+
+
+class MemoryTransfers:
+    """See `Transfers`; a link is `memory:` and the file's name."""
+
+    def __init__(self, clock: FakeClock) -> None:
+        self._clock = clock
+        self.files: dict[str, tuple[bytes, datetime]] = {}
+        self.longest_read = 0
+
+    def put(self, name: str, body: bytes) -> None:
+        self.files[name] = (body, self._clock.now())
+
+    def read(self, name: str, start: int, length: int) -> bytes:
+        if name not in self.files:
+            raise NotFoundError("no such file in this scope")
+        found = self.files[name][0][start : start + length]
+        self.longest_read = max(self.longest_read, len(found))
+        return found
+
+    def listed(self, prefix: str = "") -> Iterator[StoredFile]:
+        for name, (body, at) in sorted(self.files.items()):
+            if name.startswith(prefix):
+                yield StoredFile(name, len(body), at)
+
+    def delete(self, name: str) -> None:
+        self.files.pop(name, None)
+
+    def link(self, name: str, *, writing: bool = False) -> str:
+        return f"memory:{'put' if writing else 'get'}:{name}"
 
 
 class MemoryKeys:
@@ -333,6 +366,7 @@ class FakeService:
         self.documents: dict[str, MemoryDocuments] = defaultdict(MemoryDocuments)
         self.anchors: dict[str, MemoryAnchors] = defaultdict(lambda: MemoryAnchors(self.clock))
         self.files: dict[str, MemoryTranscripts] = defaultdict(MemoryTranscripts)
+        self.transfers: dict[str, MemoryTransfers] = defaultdict(lambda: MemoryTransfers(self.clock))
         self.opened: list[str] = []
 
     def open_scope(
@@ -361,6 +395,12 @@ class FakeService:
     def note_degraded(self, reason: str) -> None:
         """Count a recall that went without a store, as the api λ does."""
         count(DEGRADED, reason=reason)
+
+    def open_transfer(self, principal: Principal, scope: Scope) -> TransferScope:
+        """A scope as the api λ opens it to be exported or imported into."""
+        opened = self.open_scope(principal, scope, Action.TRANSFER)
+        parts = {part.name: getattr(opened, part.name) for part in fields(opened)}
+        return TransferScope(**parts, transfers=self.transfers[opened.id], form=FORM)
 
     def work_scope(self, scope_id: str) -> WorkScope:
         """A scope as the workers open it."""
@@ -434,4 +474,5 @@ class FakeService:
         entries = [ledger.page(area, limit=1_000_000) for ledger in self.ledgers.values() for area in Area]
         documents = [store.objects for store in self.documents.values()]
         bases = [(base.documents, base.waiting) for base in self.generations.values()]
-        return repr([entries, documents, bases, self.queue.tasks])
+        files = [store.files for store in self.transfers.values()]
+        return repr([entries, documents, bases, self.queue.tasks, files])

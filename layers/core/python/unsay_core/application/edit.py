@@ -49,11 +49,12 @@ def edit(command: Edit, opened: OpenScope, world: World) -> Memory:
     Raises as `correct` does.
     """
     return change(
-        lambda draft: _decide(command, draft, opened, world), opened, world, lambda: command.refs(opened)
+        lambda draft: decide(command, draft, opened, world), opened, world, lambda: command.refs(opened)
     )
 
 
-def _decide(command: Edit, draft: Draft, opened: OpenScope, world: World) -> Memory:
+def decide(command: Edit, draft: Draft, opened: OpenScope, world: World) -> Memory:
+    """Put the next version into a draft; raises `PolicyError` with the refusal drafted."""
     old = found(draft, command.memory_id)
     require_version(old, command.version)
     status = after(old, Act.EDIT, draft.at)

@@ -21,8 +21,11 @@ from unsay_core.domain.memory import Fact, Memory, Review, Source, Status, Trust
 from unsay_core.domain.trust import after_corroboration, may_replace
 
 if TYPE_CHECKING:
+    from datetime import datetime
+
     from unsay_core.application.ledger import Ref
     from unsay_core.application.ports import OpenScope, World
+    from unsay_core.domain.memory import Imported
 
 ITEMS_EACH = 10  # of a transaction, for one memory; beyond that a new one is begun
 ITEMS_REPLACED = 5  # and for each that it replaces
@@ -30,6 +33,15 @@ ITEMS_CONTINUED = 4  # and for what goes on of one of these
 ITEMS_MOST = 100
 MOST_DERIVATIVES = 200  # memories built on one
 MOST_SOURCES = 100  # of one item, in all its versions
+
+
+@dataclass(frozen=True, slots=True)
+class Past:
+    """When and how often an imported memory was stated before, where its importer may say so."""
+
+    recorded_at: datetime
+    updated_at: datetime
+    version: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +65,8 @@ class Remember:
     model: str | None = None
     doubts: tuple[str, ...] = ()
     same_as: str | None = None
+    imported: Imported | None = None
+    past: Past | None = None
 
 
 def remember(command: Remember, opened: OpenScope, world: World) -> Written:
@@ -151,7 +165,7 @@ def _require_sources(command: Remember, draft: Draft) -> None:
             raise InvalidRequestError.at("derived_from", "names memories of this scope that can be built on")
 
 
-def _build_on(sources: tuple[str, ...], memory: Memory, draft: Draft) -> None:
+def build_on(sources: tuple[str, ...], memory: Memory, draft: Draft) -> None:
     """Let each source know what was built on it, so that forgetting one finds it without a search."""
     for source in filter(None, (draft.get(memory_ref(source_id)) for source_id in sources)):
         if memory.id not in source.derivatives:
@@ -166,6 +180,7 @@ def _source(command: Remember, opened: OpenScope) -> Source:
         message_seqs=command.message_seqs,
         quote=command.quote,
         model=command.model,
+        imported=command.imported,
     )
 
 
@@ -188,7 +203,7 @@ def _write_over(old: Memory, command: Remember, draft: Draft, opened: OpenScope)
     sources = tuple(dict.fromkeys((*old.derived_from, *command.derived_from)))
     if len(sources) > MOST_SOURCES:
         raise InvalidRequestError.at("derived_from", f"an item has at most {MOST_SOURCES} sources in all")
-    _build_on(command.derived_from, old, draft)
+    build_on(command.derived_from, old, draft)
     new = old.next_version(
         draft.at,
         status,
@@ -204,14 +219,16 @@ def _write_over(old: Memory, command: Remember, draft: Draft, opened: OpenScope)
 
 
 def _memory(command: Remember, draft: Draft, opened: OpenScope, world: World) -> Memory:
+    past = command.past or Past(draft.at, draft.at, version=1)
     return Memory(
         id=command.memory_id or world.new_id("mem"),
         fact=command.fact,
         source=_source(command, opened),
         trust=command.trust,
-        recorded_at=draft.at,
-        updated_at=draft.at,
+        recorded_at=past.recorded_at,
+        updated_at=past.updated_at,
         nonce=world.new_nonce(),
+        version=past.version,
         derived_from=command.derived_from,
     )
 
@@ -224,7 +241,7 @@ def _store(memory: Memory, doubts: tuple[str, ...], draft: Draft, world: World) 
     if stronger:
         return store_candidate(memory, ("would_replace_stronger",), draft)
     memory = draft.believe(take_slot(draft, memory, world))
-    _build_on(memory.derived_from, memory, draft)
+    build_on(memory.derived_from, memory, draft)
     draft.record(_happening(Event.REMEMBERED, memory))
     return memory
 
@@ -233,7 +250,7 @@ def store_candidate(memory: Memory, reasons: tuple[str, ...], draft: Draft) -> M
     """Store a memory that a person has to decide on; until then no read answers with it."""
     review = Review(reasons, since=draft.at)
     memory = draft.believe(replace(memory, status=Status.CANDIDATE, review=review))
-    _build_on(memory.derived_from, memory, draft)
+    build_on(memory.derived_from, memory, draft)
     draft.put(Reviewable(memory.id, Waiting.CANDIDATE, draft.at))
     draft.hold_waiting(memory)
     draft.record(_happening(Event.INFERRED, memory))

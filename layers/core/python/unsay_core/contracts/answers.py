@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from unsay_core.application.verify_audit import Verification
     from unsay_core.domain.audit import AuditEntry
     from unsay_core.domain.erasure import Erasure
-    from unsay_core.domain.memory import Memory, Review, Source
+    from unsay_core.domain.memory import Imported, Memory, Review, Source
     from unsay_core.domain.tombstone import Tombstone
 
 BACKUP = timedelta(days=35)  # how long the tables' point-in-time recovery reaches back
@@ -241,7 +241,16 @@ def _source(source: Source) -> dict[str, Any]:
         "message_seqs": list(source.message_seqs),
         "quote": source.quote,
         "model": source.model,
-        "import": None,
+        "import": source.imported and _imported(source.imported),
+    }
+
+
+def _imported(imported: Imported) -> dict[str, Any]:
+    return {
+        "job_id": imported.job_id,
+        "channel": imported.channel,
+        "actor": imported.actor,
+        "recorded_at": _instant(imported.recorded_at),
     }
 
 

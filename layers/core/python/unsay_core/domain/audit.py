@@ -23,6 +23,7 @@ class Event(StrEnum):
 
     REMEMBERED = "memory.remembered"
     INFERRED = "memory.inferred"
+    BROUGHT = "memory.imported"
     CORROBORATED = "memory.corroborated"
     EDITED = "memory.edited"
     REPLACED = "memory.replaced"
@@ -41,6 +42,8 @@ class Event(StrEnum):
     GIVEN_UP = "conversation.failed"
     RETRIED = "conversation.retried"
     REINDEXED = "scope.reindexed"
+    EXPORTED = "scope.exported"
+    IMPORTED = "scope.imported"
     LIFTED = "tombstone.lifted"
     REFUSED = "write.refused"
 

@@ -86,6 +86,16 @@ class Reason(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
+class Imported:
+    """What a memory's line in an import says of its first source; nobody here vouches for it."""
+
+    job_id: str
+    channel: str
+    actor: str
+    recorded_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
 class Source:
     """Where a memory came from; `actor` is the authenticated principal."""
 
@@ -95,6 +105,7 @@ class Source:
     message_seqs: tuple[int, ...] = ()
     quote: str | None = None
     model: str | None = None
+    imported: Imported | None = None
 
     def adds_nothing_to(self, known: Source) -> bool:
         """True if everything this source says is said by another already."""
