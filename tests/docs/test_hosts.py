@@ -16,7 +16,7 @@ MODEL = "from tests.hosts.scripted import Scripted; model = Scripted()\n"
 
 
 def with_model(block):
-    """The model that a page leaves to its reader, made where it is named: Strands reads the environment once."""
+    """The model that a page leaves to its reader, made where it is named."""
     return re.sub(r"^(?=.*Agent\(model)", MODEL, block, count=1, flags=re.M)
 
 

@@ -18,6 +18,7 @@ from unsay_core.application.authenticate import Authenticator
 from unsay_core.application.bindings import RecentBindings
 from unsay_core.application.breaker import Breaker, GuardedSearch
 from unsay_core.application.extract import Extractor
+from unsay_core.application.graves import Standing
 from unsay_core.application.keys import Keyring
 from unsay_core.application.ledger import Area, ready_ref, upload_ref
 from unsay_core.application.metering import Meter
@@ -45,6 +46,7 @@ if TYPE_CHECKING:
 
     from unsay_core.application.access import ApiKey
     from unsay_core.application.bindings import Binding
+    from unsay_core.application.graves import Grave
     from unsay_core.application.ports import IndexTask
     from unsay_core.application.reindex import Reached
     from unsay_core.application.uploads import Parse
@@ -233,6 +235,21 @@ class MemoryAnchors:
     def _reach(self) -> None:
         if self.down is not None:
             raise self.down
+
+
+class MemoryGraves:
+    """See `GraveNotes`."""
+
+    def __init__(self) -> None:
+        self.notes: set[Grave] = set()
+
+    def note(self, grave: Grave) -> None:
+        self.notes.add(grave)
+
+    def listed(self) -> Iterator[Grave]:
+        order = list(Standing)
+        found = sorted(self.notes, key=lambda g: (g.kind, g.digest, g.at, order.index(g.standing)))
+        yield from {(grave.kind, grave.digest): grave for grave in found}.values()
 
 
 class MemoryReadPointer:

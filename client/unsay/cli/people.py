@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+from pathlib import Path
 from typing import Annotated, Literal
 
 import typer
@@ -20,6 +22,8 @@ from unsay.cli.session import (
     Session,
     answer,
 )
+from unsay.proof import ReceiptError, check, read_receipt, receipt_of
+from unsay.receipt_page import page as printed
 
 app = typer.Typer()
 erasures = typer.Typer(help="Receipts of what was forgotten.", no_args_is_help=True)
@@ -38,14 +42,25 @@ def show_erasure(
     context: typer.Context,
     erasure_id: Annotated[str, typer.Argument(metavar="ID", help="The receipt: era_…")],
     scope: ScopeOption = None,
+    file: Annotated[
+        Path | None,
+        typer.Option("--file", "-o", help="Keep it with its proof: a page to print (.html), or JSON."),
+    ] = None,
     as_json: JsonOption = False,
 ) -> None:
     """Show a receipt: what was forgotten, and what is proven of each store.
 
-    Example: unsay erasure show era_01j5… --scope acme/users/alice
+    Example: unsay erasure show era_01j5… --scope acme/users/alice --file receipt.html
     """
     session: Session = context.obj
-    found = session.memory.erasure(erasure_id, scope=session.scope(scope))
+    where = session.scope(scope)
+    if file is not None:
+        document = receipt_of(session.memory, erasure_id, where)
+        is_page = file.suffix.lower() in (".html", ".htm")
+        file.write_text(printed(document) if is_page else json.dumps(document, ensure_ascii=False, indent=1))
+        Console(stderr=True).print(f"written to {file}", markup=False, highlight=False)
+        return
+    found = session.memory.erasure(erasure_id, scope=where)
     answer(found, show.receipt(found), wants_json=as_json)
 
 
@@ -128,12 +143,18 @@ def verify_audit(
     context: typer.Context,
     scope: ScopeOption = None,
     start: Annotated[int, typer.Option("--from", min=1, help="The entry to begin with.")] = 1,
+    receipt: Annotated[
+        Path | None, typer.Option(help="Check this receipt instead, by itself: no service is asked.")
+    ] = None,
     as_json: JsonOption = False,
 ) -> None:
     """Walk the audit chain of a scope to its end. Exits with 3 if it is broken.
 
     Example: unsay audit verify --scope acme/users/alice
     """
+    if receipt is not None:
+        _check_receipt(receipt)
+        return
     session: Session = context.obj
     where = session.scope(scope)
     with Console(stderr=True).status("walking the chain …") as status:
@@ -144,6 +165,21 @@ def verify_audit(
     answer(found, show.verification(found), wants_json=as_json)
     if not found.ok:
         raise typer.Exit(3)
+
+
+def _check_receipt(file: Path) -> None:
+    """Say what a receipt proves by itself, and what is left to look up."""
+    try:
+        found = check(read_receipt(file.read_text()))
+    except (OSError, UnicodeDecodeError):
+        raise typer.BadParameter(f"{file} cannot be read", param_hint="--receipt") from None
+    except ReceiptError as broken:
+        Console(stderr=True).print(f"It does not hold: {broken}.", style="red", markup=False, highlight=False)
+        raise typer.Exit(3) from None
+    typer.echo(f"{found.erasure_id} is recorded by entry {found.entry}; {found.entries} entries hold.")
+    typer.echo(
+        f"The last of them is anchored at {found.anchor}" if found.anchor else "None of them is anchored yet."
+    )
 
 
 @app.command()

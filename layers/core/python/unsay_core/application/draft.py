@@ -189,6 +189,10 @@ class Draft:
         """Mark an erasure: work that began before it must not commit after it."""
         self._head = replace(self._head, epoch=self._head.epoch + 1)
 
+    def follow(self, entry: AuditEntry) -> None:
+        """Go on behind this entry: a head that came from a backup lags behind its record."""
+        self._head = replace(self._head, seq=entry.seq, hash=entry.hash)
+
     def record(self, happening: Happening) -> AuditEntry:
         """Add an audit entry; its hash binds everything before it."""
         happening = replace(happening, before=tuple(self._before))

@@ -11,10 +11,11 @@ from __future__ import annotations
 import hashlib
 import json
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 from unsay_core.application.draft import Draft
 from unsay_core.application.ledger import HEAD, Area, Head, job_ref, version_ref
+from unsay_core.application.pages import Page, page_of
 from unsay_core.application.settle import settle
 from unsay_core.application.transfers import EXPORTS, Portable, remove_files
 from unsay_core.domain.job import Job, JobProblem
@@ -103,15 +104,20 @@ def _part(job: Job, opened: TransferScope, at: datetime) -> _Part:
     include = frozenset(job.request["include"])
     after, lines, size, versions = job.progress.get("after"), [], 0, 0
     while size < PART_BYTES:
-        page = cast("Sequence[Memory]", opened.ledger.page(Area.MEMORY, after=after, limit=READ_AT_ONCE))
-        wanted = [memory for memory in page if _is_wanted(memory, include, at)]
+        page: Page[Memory] = page_of(
+            opened.ledger,
+            Area.MEMORY,
+            after=after,
+            limit=READ_AT_ONCE,
+            wanted=lambda memory: _is_wanted(memory, include, at),
+        )
+        wanted, after = page.entries, page.next_after
         for portable in _with_history(wanted, opened) if HISTORY in include else map(Portable, wanted):
             line = opened.form.write(portable, opened.scope.canonical, at)
             lines.append(line)
             size, versions = size + len(line), versions + len(portable.versions)
-        if len(page) < READ_AT_ONCE:
-            return _Part(tuple(lines), versions, None)
-        after = page[-1].id
+        if after is None:
+            break
     return _Part(tuple(lines), versions, after)
 
 

@@ -85,6 +85,8 @@ def event_answer(entry: AuditEntry) -> dict[str, Any]:
         "tombstone": happening.tombstone,
         "prev": entry.prev,
         "hash": entry.hash,
+        "before": [{"memory_id": each.memory_id, "seq": each.seq} for each in happening.before],
+        "schema": entry.schema,
     }
 
 
@@ -156,6 +158,7 @@ def erasure_answer(erasure: Erasure) -> dict[str, Any]:
         ],
         "audit_seq": erasure.audit_seq,
         "digest": erasure.digest,
+        "actor": erasure.actor,
     }
 
 

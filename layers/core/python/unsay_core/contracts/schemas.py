@@ -111,6 +111,13 @@ class BatchOut(Answer):
     results: list[ResultOut]
 
 
+class BeforeOut(Answer):
+    """The entry that was the last about a memory until this one."""
+
+    memory_id: str
+    seq: int
+
+
 class EventOut(Answer):
     """An audit entry: digests and ids, never text."""
 
@@ -129,6 +136,8 @@ class EventOut(Answer):
     tombstone: str | None
     prev: str
     hash: str
+    before: list[BeforeOut] = Field(default_factory=list)
+    schema_: int = Field(default=1, alias="schema")
 
 
 class HistoryOut(Answer):
@@ -270,6 +279,7 @@ class ErasureOut(Answer):
     stores: list[StoreOut]
     audit_seq: int
     digest: str
+    actor: str = ""
 
 
 class HeadOut(Answer):

@@ -42,6 +42,7 @@ class Event(StrEnum):
     GIVEN_UP = "conversation.failed"
     RETRIED = "conversation.retried"
     REINDEXED = "scope.reindexed"
+    RESTORED = "scope.restored"
     EXPORTED = "scope.exported"
     IMPORTED = "scope.imported"
     LIFTED = "tombstone.lifted"
