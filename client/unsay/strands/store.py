@@ -6,7 +6,6 @@ import hashlib
 import json
 import logging
 import uuid
-from threading import Lock
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from unsay.client import connect
@@ -190,7 +189,7 @@ class UnsayMemoryStore(_Store):
         super().__init__(memory, scope=scope, **options)
         self.extraction = extraction
         self._flush = flush
-        self._runs = _Runs()
+        self._run = _minted()
 
     async def add(self, content: str, metadata: dict[str, Any] | None = None) -> MemoryOut:
         """Remember a fact, once however often it is added.
@@ -201,16 +200,19 @@ class UnsayMemoryStore(_Store):
         return await self._within(lambda: self.memory.remember(content, scope=self.scope, metadata=metadata))
 
     async def add_messages(self, messages: list[Message], context: AddMessagesContext | None = None) -> None:
-        """Hand in messages for extraction, each once: known by this store's run and their number."""
+        """Hand in messages for extraction, each once: known by this store's run and their number.
+
+        A number that comes back with other words begins another run.
+        """
         numbers = context.sequence_numbers if context else None
         said = [_words(message) for message in messages]
-        run = self._runs.batch(said) if numbers is None else self._runs.of(numbers, said)
+        run = self._run if numbers else _batch(said)
         numbered = list(zip(numbers or range(len(said)), said, strict=True))
         try:
             await self._within(lambda: self._converse(run, numbered))
         except _OtherWordsError:
-            # Somebody else has minted the same run; ours goes on under another name.
-            fresh = self._runs.restart(numbers or range(len(said)), said)
+            # Strands counts from 0 again with the next agent, and does not say so.
+            self._run = fresh = _minted()
             await self._within(lambda: self._converse(fresh, numbered))
 
     async def delete(self, memory_id: str, *, reason: str = "user_request") -> ErasureOut | None:
@@ -239,47 +241,16 @@ class _OtherWordsError(Exception):
     """A number of a run already has other words."""
 
 
-class _Runs:
-    """Which run a batch of messages belongs to.
+def _minted() -> str:
+    return f"strands-{uuid.uuid4().hex}"
 
-    A manager numbers the messages of an agent from 0, repeats the numbers when it tries again, and starts
-    over with the next agent, without saying so: then a number comes back with other words.
-    """
 
-    def __init__(self) -> None:
-        self._lock = Lock()
-        self._begin()
-
-    def of(self, numbers: Sequence[int], said: Sequence[tuple[str, str]]) -> str:
-        """The run of numbered messages: the one there is, unless a number has other words by now."""
-        told = dict(zip(numbers, map(_digest, said), strict=True))
-        with self._lock:
-            if any(self._seen.get(seq, digest) != digest for seq, digest in told.items()):
-                self._begin()
-            self._seen |= told
-            return self._run
-
-    def restart(self, numbers: Sequence[int], said: Sequence[tuple[str, str]]) -> str:
-        """A new run that begins with these messages."""
-        with self._lock:
-            self._begin()
-        return self.of(numbers, said)
-
-    @staticmethod
-    def batch(said: Sequence[tuple[str, str]]) -> str:
-        """The run of messages without numbers: the same for the same messages in the same order."""
-        return f"batch-{_digest(said)}"
-
-    def _begin(self) -> None:
-        self._run = f"strands-{uuid.uuid4().hex}"
-        self._seen: dict[int, str] = {}
+def _batch(said: Sequence[tuple[str, str]]) -> str:
+    """The run of messages without numbers: the same for the same messages in the same order."""
+    return f"batch-{hashlib.sha256(json.dumps(said).encode()).hexdigest()[:40]}"
 
 
 def _words(message: Message) -> tuple[str, str]:
     """Who speaks, and the words: what is no text makes no memory."""
     texts = [block["text"] for block in message["content"] if block.get("text", "").strip()]
     return message["role"], "\n".join(texts)
-
-
-def _digest(said: object) -> str:
-    return hashlib.sha256(json.dumps(said).encode()).hexdigest()[:40]
