@@ -12,7 +12,7 @@ NODE_READY := node_modules/.ready
 # The files and folders that hold tests of a mark: to collect all others takes longer than some of these run.
 MARKED = $(sort $(patsubst %/conftest.py,%,$(shell grep -rl "mark\.$(1)\b" tests --include "*.py")))
 
-.PHONY: help setup synth up down status demo check test bench breaks format openapi deploy clean
+.PHONY: help setup synth up down status demo check test bench quality breaks format openapi deploy clean
 
 help: ## Show this list
 	@awk 'BEGIN {FS = ":.*## "} /^[a-z-]+:.*## / {printf "  make %-9s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -65,6 +65,9 @@ breaks: $(READY) ## Break the code in every way the tests promise to see (ONLY='
 
 bench: $(READY) ## Measure calls, processor time, latency, cold start: one table, and build/bench.json (ONLY='cpu calls')
 	@$(VENV)/python -m tests.bench $(ONLY)
+
+quality: $(READY) ## Measure how well recall finds: one table, and build/quality.json (LOCOMO=… for a file of that form)
+	@LOCOMO="$(LOCOMO)" $(VENV)/python -m tests.quality
 
 format: $(READY) ## Put the code into shape
 	@$(VENV)/ruff check --quiet --fix . ; $(VENV)/ruff format --quiet .

@@ -236,7 +236,7 @@ class Memory:
 
     def status_at(self, now: datetime) -> Status:
         """The status a reader sees: what has expired, or whose successor has begun, is so at that instant."""
-        if self.status is not Status.ACTIVE:
+        if self.status is not Status.ACTIVE or (not self.superseded_by and not self.fact.expires_at):
             return self.status
         begun = self.fact.valid_to if self.superseded_by else None
         ends = {Status.SUPERSEDED: begun, Status.EXPIRED: self.fact.expires_at}

@@ -179,12 +179,20 @@ def _same(one: Any, other: Any) -> bool:
 
 def _kind(value: Any) -> type | None:
     """The type as JSON has it: whole numbers and fractions are of one, booleans of another."""
-    if isinstance(value, int | Decimal) and not isinstance(value, bool):
-        return Decimal
-    return next((kind for kind in _KINDS if isinstance(value, kind)), None)
+    return _KINDS.get(type(value)) or next((k for t, k in _KINDS.items() if isinstance(value, t)), None)
 
 
-_KINDS = (str, bool, list, dict, datetime, type(None))
+# A boolean is an `int` to Python: it goes before.
+_KINDS: Mapping[type, type] = {
+    str: str,
+    bool: bool,
+    int: Decimal,
+    Decimal: Decimal,
+    list: list,
+    dict: dict,
+    datetime: datetime,
+    type(None): type(None),
+}
 _ORDERED = (str, Decimal, datetime)
 
 
