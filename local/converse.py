@@ -1,7 +1,8 @@
 """Converse of the local cloud, for a forced tool: scripted, by rules, or by a model of your own.
 
 By default no model answers but a rule: each declarative sentence in the first person of a user's message is
-one fact, word for word. It finds nothing else, and says its own name where a model's would stand. With
+one fact, word for word. What is only supposed, and what somebody else says, it reports as that. It finds
+nothing else, knows no language but English, and says its own name where a model's would stand. With
 `UNSAY_LOCAL_LLM_URL` the question goes to that server instead (`/chat/completions`, as OpenAI has it), and
 replies that a test has written beforehand come before either.
 """
@@ -25,13 +26,31 @@ from unsay_core.application.sentences import is_question, sentences
 
 PATCHES = {"ministack.app": ("SERVICE_HANDLERS",)}
 
-RULES = "local-rule-extractor/1"
+RULES = "local-rule-extractor/2"
 URL, MODEL, KEY = "UNSAY_LOCAL_LLM_URL", "UNSAY_LOCAL_LLM_MODEL", "UNSAY_LOCAL_LLM_KEY"
 LLM_SECONDS = 55.0
 
 _CONVERSE = re.compile(r"/model/(.+)/converse")
 _FIRST_PERSON = re.compile(r"\b(?:I|[Mm]y|[Ww]e|[Oo]ur)\b")
-_QUOTED = re.compile(r"\"[^\"]*\"|“[^”]*”|«[^»]*»|„[^“]*“")
+_QUOTED = re.compile(r"\"[^\"\n]*\"|“[^”]*”|«[^»]*»|„[^“”]*[“”]")
+_SUPPOSED = re.compile(
+    r"\b(?:if|unless|suppose|supposing|imagine|assuming|whether|perhaps|maybe)\s+(?:I|we|my|our)\b"
+    r"|\b(?:I|we)\s+(?:never\s+|probably\s+)?(?:would|might|could)\b(?!\s+(?:like|prefer|rather)\b)"
+    r"|\b(?:I|we)['’]d\b(?!\s+(?:like|prefer|rather|better|been|had)\b)"
+    r"|\b(?:I|we)\s+wish\b|\bhad\s+(?:I|we)\b|\bwere\s+(?:I|we)\b|\bif\s+only\b",
+    re.IGNORECASE,
+)
+_SAYING = (
+    r"(?:say|think|claim|believe|insist|suspect|write|report|suggest|swear)s?"
+    r"|said|thought|told|tells|wrote|swore|(?:claim|believ|insist|suspect|report|suggest)ed"
+)
+_OTHERS = re.compile(
+    r"^\W*(?:according\s+to\b"
+    r"|(?:(?:he|she|they|people|everybody|everyone|somebody|someone|the\s+\w+)"
+    r"|(?:my|our)\s+(?:\w+\s+){1,3}?|(?!(?:I|We|You)\b)[^\W\d_]\w+(?:\s+(?-i:[A-Z])\w+)?)"
+    rf"\s*\b(?:{_SAYING})\b)",
+    re.IGNORECASE,
+)
 
 _next: Any = None
 _script: tuple[tuple[Mapping[str, Any], ...], int] = ((), 0)
@@ -76,18 +95,26 @@ async def _answered(request: dict[str, Any], tool: str) -> Response:
 def facts(question: str) -> list[dict[str, Any]]:
     """What the rule finds in a question's messages."""
     return [
-        {"message": line["n"], "quote": said, "content": said, "stance": "stated", "kind": "semantic"}
+        {"message": line["n"], "quote": said, "content": said, "stance": stance, "kind": "semantic"}
         for line in _lines(question)
         if line.get("role") == "user" and not line.get("context")
-        for said in _statements(str(line.get("text", "")))
+        for said, stance in _statements(str(line.get("text", "")))
     ]
 
 
-def _statements(text: str) -> Iterator[str]:
+def _statements(text: str) -> Iterator[tuple[str, str]]:
+    """The sentences in the first person, and how they are meant; a quotation may be several of them."""
+    own = _QUOTED.sub(lambda quoted: " " * len(quoted[0]), text)
     for start, end in sentences(text):
-        said = text[start:end]
-        if _FIRST_PERSON.search(_QUOTED.sub(" ", said)) and not is_question(said):
-            yield said
+        said = own[start:end]
+        if _FIRST_PERSON.search(said) and not is_question(text[start:end]):
+            yield text[start:end], _stance(said)
+
+
+def _stance(said: str) -> str:
+    if _OTHERS.search(said):
+        return "reported"
+    return "hypothetical" if _SUPPOSED.search(said) else "stated"
 
 
 def _lines(question: str) -> Iterator[dict[str, Any]]:

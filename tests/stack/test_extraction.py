@@ -76,7 +76,7 @@ def test_a_conversation_becomes_memories_and_is_forgotten_with_its_evidence(clie
     assert len(batches) == 2
     found = {memory["content"]: memory for memory in run.memories()}
     assert found.keys() == {LISBON, "We have a dog.", *(f"I own {n} cups." for n in range(7))}
-    assert found[LISBON]["source"]["model"] == "local-rule-extractor/1 prompt 1"
+    assert found[LISBON]["source"]["model"] == "local-rule-extractor/2 prompt 1"
     assert sorted(i for batch in batches for i in batch["created"]) == sorted(
         memory["id"] for memory in found.values()
     )
