@@ -476,14 +476,14 @@ def set_policy(
     *,
     scope: Scope,
     extraction: Literal["auto", "review", "off"] = "auto",
-    cadence: Mapping[str, int] | None = None,
+    cadence: Mapping[str, int | None] | None = None,
     instructions: Mapping[str, str | None] | None = None,
     budget: Mapping[str, int | None] | None = None,
 ) -> Ask[PolicyOut]:
     """Say how the conversations below a root are extracted; what is left out is as by default.
 
-    `cadence={"user_turns": 5, "tokens": 8000}`, `instructions={"keep": …, "never_keep": …}`,
-    `budget={"daily_tokens": …}`.
+    `cadence={"user_turns": 5, "tokens": 8000, "idle_seconds": 1800}`,
+    `instructions={"keep": …, "never_keep": …}`, `budget={"daily_tokens": …}`.
     """
     body = {
         "extraction": extraction,

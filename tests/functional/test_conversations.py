@@ -9,8 +9,9 @@ import pytest
 from tests.support.extraction import Talk, drain, ready
 from tests.support.fakes import FakeService
 from tests.support.http import ADMIN, Caller, principal
-from unsay_core.application.ledger import Area
-from unsay_core.domain.scope import Action
+from unsay_core.application.conversations import call_again, flush_quiet
+from unsay_core.application.ledger import Area, ready_ref
+from unsay_core.domain.scope import Action, Scope
 
 
 @pytest.fixture
@@ -329,13 +330,13 @@ def test_a_policy_is_read_and_set_by_the_admins_of_the_root(api: Caller) -> None
     default = api.send("GET", "/v1/policy", query="scope=acme")
     assert default.body == {
         "extraction": "auto",
-        "cadence": {"user_turns": 5, "tokens": 8000},
+        "cadence": {"user_turns": 5, "tokens": 8000, "idle_seconds": 1800},
         "instructions": {"keep": None, "never_keep": None},
         "budget": {"daily_tokens": None},
     }
     wanted = {
         "extraction": "review",
-        "cadence": {"user_turns": 2, "tokens": 600},
+        "cadence": {"user_turns": 2, "tokens": 600, "idle_seconds": None},
         "instructions": {"keep": "food", "never_keep": "health"},
         "budget": {"daily_tokens": 1000},
     }
@@ -367,3 +368,72 @@ def test_a_policy_is_read_and_set_by_the_admins_of_the_root(api: Caller) -> None
 )
 def test_what_is_no_policy_is_refused(api: Caller, bad: dict) -> None:
     assert api.send("PUT", "/v1/policy", bad, query="scope=acme").status == 400
+
+
+# ---- quiet conversations, and calls that were lost
+
+
+def went_quiet(service: FakeService, talk: Talk) -> None:
+    opened = service.open_scope(ADMIN, Scope.parse(talk.scope), Action.WRITE)
+    flush_quiet(talk.run_id, opened, service.world)
+
+
+def test_what_waits_is_handed_over_once_nobody_has_spoken_for_a_while(
+    service: FakeService, talk: Talk
+) -> None:
+    talk.say(*(f"I have {n} cats." for n in range(3)))
+    service.clock.sleep(1_799)
+    went_quiet(service, talk)
+    assert talk.read()["batches"] == []
+    service.clock.sleep(1)
+    went_quiet(service, talk)
+    (batch,) = talk.read()["batches"]
+    assert (batch["from_seq"], batch["to_seq"], talk.read()["waiting"]) == (1, 3, 0)
+    service.clock.sleep(10_000)
+    went_quiet(service, talk)
+    assert len(talk.read()["batches"]) == 1, "nothing waits any more"
+
+
+def test_whoever_speaks_puts_it_off(service: FakeService, talk: Talk) -> None:
+    talk.say("I have a cat.")
+    service.clock.sleep(1_000)
+    talk.say("Hm.", role="assistant")
+    service.clock.sleep(1_000)
+    went_quiet(service, talk)
+    assert talk.read()["batches"] == []
+    service.clock.sleep(800)
+    went_quiet(service, talk)
+    assert len(talk.read()["batches"]) == 1
+
+
+def test_a_root_says_how_long_quiet_is(service: FakeService, api: Caller, talk: Talk) -> None:
+    for idle, after, batches in ((60, 60, 1), (None, 10**6, 1)):
+        api.send(
+            "PUT", "/v1/policy", {"cadence": {"idle_seconds": idle, "user_turns": 50}}, query="scope=acme"
+        )
+        talk.say(*("I have a cat." for _ in range(12)))
+        service.clock.sleep(after)
+        went_quiet(service, talk)
+        assert len(talk.read()["batches"]) == batches
+    assert talk.read()["waiting"] == 12
+    assert api.send("GET", "/v1/policy", query="scope=acme")["cadence"]["idle_seconds"] is None
+    for wrong in (0, 59, 10**9, "60", 1.5):
+        refused = api.send("PUT", "/v1/policy", {"cadence": {"idle_seconds": wrong}}, query="scope=acme")
+        assert refused.status == 400
+
+
+def test_a_run_nobody_knows_has_nothing_to_hand_over(service: FakeService, talk: Talk) -> None:
+    went_quiet(service, talk)
+    assert talk.read().status == 404
+
+
+def test_a_marker_is_written_anew_while_its_batch_waits(service: FakeService, talk: Talk) -> None:
+    talk.say("I have a cat.", flush=True)
+    opened = service.open_scope(ADMIN, Scope.parse(talk.scope), Action.WRITE)
+    place = ready_ref(talk.run_id, 1)
+    assert opened.ledger.read([place]).get(place).revision == 1
+    call_again(talk.run_id, 1, opened, service.world)
+    assert opened.ledger.read([place]).get(place).revision == 2
+    drain(service)
+    call_again(talk.run_id, 1, opened, service.world)
+    assert opened.ledger.read([place]).get(place) is None

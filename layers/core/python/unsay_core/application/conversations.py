@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
 from unsay_core.application.ledger import batch_ref, message_ref, ready_ref, run_ref
@@ -12,8 +13,10 @@ from unsay_core.application.settle import change
 from unsay_core.domain.audit import Event, Happening
 from unsay_core.domain.errors import NotFoundError, SeqConflictError
 from unsay_core.extraction.conversation import (
+    MOST_MESSAGES,
     Batch,
     BatchState,
+    Cadence,
     Message,
     Ready,
     Run,
@@ -36,6 +39,7 @@ if TYPE_CHECKING:
 
 MOST_COUNTED = 20  # tombstones whose hits are counted in one transaction
 RETRIED_AT_ONCE = 40
+IN_ONE = Cadence(turns=MOST_MESSAGES, size=10**9)  # as few batches as there can be
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +86,7 @@ def record(
             )
             run = _grown(run, new, draft.at, steering)
         if new or flush:
-            run = _hand_over(run, steering, draft, opened, everything=flush)
+            run = _hand_over(run, steering.cadence, draft, opened, everything=flush)
         return progress_of(run, steering, accepted=len(new), duplicates=len(messages) - len(new))
 
     refs = [run_ref(run_id), *(message_ref(run_id, message.seq) for message in messages)]
@@ -96,9 +100,34 @@ def flush_run(
     """Hand everything that waits to the extractor; raises `NotFoundError` for an unknown run."""
 
     def act(draft: Draft) -> Run:
-        return _hand_over(_known(run_id, draft), steering, draft, opened, everything=True)
+        return _hand_over(_known(run_id, draft), steering.cadence, draft, opened, everything=True)
 
     return _changed(run_id, act, steering, opened, world, key)
+
+
+def flush_quiet(run_id: str, opened: OpenScope, world: World) -> None:
+    """Hand over what waits of a run that has gone quiet; one in which somebody has spoken since has time.
+
+    What waits is less than its root's policy makes a batch of: so it is one, and no policy is asked.
+    """
+
+    def decide(draft: Draft) -> None:
+        run = draft.get(run_ref(run_id))
+        if run is not None and run.quiet_at is not None and run.quiet_at <= draft.at:
+            _hand_over(run, IN_ONE, draft, opened, everything=True)
+
+    change(decide, opened, world, lambda: [run_ref(run_id)])
+
+
+def call_again(run_id: str, number: int, opened: OpenScope, world: World) -> None:
+    """Write the marker of a batch anew, if it is still there: the call that it led to may have been lost."""
+
+    def decide(draft: Draft) -> None:
+        marker = draft.get(ready_ref(run_id, number))
+        if marker is not None:
+            draft.put(replace(marker, revision=marker.revision + 1))
+
+    change(decide, opened, world, lambda: [ready_ref(run_id, number)])
 
 
 def retry_run(
@@ -238,8 +267,13 @@ def _grown(run: Run, new: Sequence[Said], at: datetime, steering: Steering) -> R
         high_water=max(run.high_water, *(message.seq for message in new)),
         messages=run.messages + len(new),
         waiting=(*run.waiting, *waiting),
+        quiet_at=_quiet_at(at, steering.cadence.idle),
         revision=run.revision + 1,
     )
+
+
+def _quiet_at(at: datetime, idle: int | None) -> datetime | None:
+    return None if idle is None else at + timedelta(seconds=idle)
 
 
 def _unread(message: Said) -> Unread:
@@ -247,16 +281,20 @@ def _unread(message: Said) -> Unread:
     return Unread(message.seq, size, message.role.is_user)
 
 
-def _hand_over(run: Run, steering: Steering, draft: Draft, opened: OpenScope, *, everything: bool) -> Run:
+def _hand_over(run: Run, cadence: Cadence, draft: Draft, opened: OpenScope, *, everything: bool) -> Run:
     """Cut what is due off what waits; the first batch in line gets its marker."""
-    found = cut(run.waiting, steering.cadence, everything=everything)
+    found = cut(run.waiting, cadence, everything=everything)
     numbers = range(run.batches + 1, run.batches + 1 + len(found.due))
     for number, seqs in zip(numbers, found.due, strict=True):
         draft.put(Batch(run.run_id, number, seqs))
     idle = not run.open
     spans = (Span(number, seqs[0]) for number, seqs in zip(numbers, found.due, strict=True))
     handed = replace(
-        run, waiting=found.waiting, batches=run.batches + len(found.due), open=(*run.open, *spans)
+        run,
+        waiting=found.waiting,
+        batches=run.batches + len(found.due),
+        open=(*run.open, *spans),
+        quiet_at=run.quiet_at if found.waiting else None,
     )
     if handed == draft.get(run_ref(run.run_id)):
         return run

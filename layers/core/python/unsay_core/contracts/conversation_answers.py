@@ -90,7 +90,11 @@ def policy_answer(steering: Steering) -> dict[str, Any]:
     cadence = steering.cadence
     return {
         "extraction": steering.mode.value,
-        "cadence": {"user_turns": cadence.turns, "tokens": cadence.size // CHARACTERS_PER_TOKEN},
+        "cadence": {
+            "user_turns": cadence.turns,
+            "tokens": cadence.size // CHARACTERS_PER_TOKEN,
+            "idle_seconds": cadence.idle,
+        },
         "instructions": {"keep": steering.keep, "never_keep": steering.never_keep},
         "budget": {"daily_tokens": steering.daily_tokens},
     }

@@ -203,10 +203,14 @@ def _mode(value: object) -> object:
 
 
 class CadenceIn(Wire):
-    """When messages are extracted: after so many turns of the user, or so many tokens, about."""
+    """When messages are extracted: after so many turns of the user, or so many tokens, about.
+
+    Or once nobody has said anything for so many seconds; null for never.
+    """
 
     user_turns: Annotated[int, Field(ge=1, le=50)] = 5
     tokens: Annotated[int, Field(ge=500, le=20_000)] = 8_000
+    idle_seconds: Annotated[int, Field(ge=60, le=604_800)] | None = 1_800
 
 
 _Instruction = Annotated[str, Field(min_length=1, max_length=2_000)]
@@ -237,7 +241,11 @@ class PolicyIn(Wire):
         """The policy as the use cases have it."""
         return Steering(
             mode=self.extraction,
-            cadence=Cadence(self.cadence.user_turns, self.cadence.tokens * CHARACTERS_PER_TOKEN),
+            cadence=Cadence(
+                self.cadence.user_turns,
+                self.cadence.tokens * CHARACTERS_PER_TOKEN,
+                self.cadence.idle_seconds,
+            ),
             keep=self.instructions.keep,
             never_keep=self.instructions.never_keep,
             daily_tokens=self.budget.daily_tokens,
@@ -248,7 +256,7 @@ class PolicyOut(Answer):
     """The policy of a root."""
 
     extraction: Mode
-    cadence: dict[str, int]
+    cadence: dict[str, int | None]
     instructions: dict[str, str | None]
     budget: dict[str, int | None]
 

@@ -95,6 +95,7 @@ class Run:
     """A conversation: how much of it is stored, and what of it waits, in order.
 
     `open` are the batches that are neither done nor failed: they go one at a time, the first of them first.
+    `quiet_at` is when what waits is extracted although nobody says more; None if nothing waits, or for ever.
     """
 
     run_id: str
@@ -107,6 +108,7 @@ class Run:
     batches: int = 0
     open: tuple[Span, ...] = ()
     failed: tuple[Span, ...] = ()
+    quiet_at: datetime | None = None
     revision: int = 0
     schema: int = 1
 
@@ -256,10 +258,14 @@ class Ready:
 
 @dataclass(frozen=True, slots=True)
 class Cadence:
-    """When waiting messages become a batch: after so many turns of the user, or so many characters."""
+    """When waiting messages become a batch: after so many turns of the user, or so many characters.
+
+    Or when nobody has said anything for `idle` seconds; None for never.
+    """
 
     turns: int = 5
     size: int = 32_000
+    idle: int | None = 1_800
 
 
 MOST_MESSAGES = 100  # in one batch
