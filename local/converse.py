@@ -13,7 +13,7 @@ import asyncio
 import json
 import os
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any
 from urllib.parse import unquote
 
@@ -22,35 +22,14 @@ from ministack import app
 
 from local import faults
 from local.aws_json import AwsError, Response, answer, invalid, parse, refusal
-from unsay_core.application.sentences import is_question, sentences
+from unsay_core.adapters.rules import RuleModel, facts
 
 PATCHES = {"ministack.app": ("SERVICE_HANDLERS",)}
 
-RULES = "local-rule-extractor/2"
 URL, MODEL, KEY = "UNSAY_LOCAL_LLM_URL", "UNSAY_LOCAL_LLM_MODEL", "UNSAY_LOCAL_LLM_KEY"
 LLM_SECONDS = 55.0
 
 _CONVERSE = re.compile(r"/model/(.+)/converse")
-_FIRST_PERSON = re.compile(r"\b(?:I|[Mm]y|[Ww]e|[Oo]ur)\b")
-_QUOTED = re.compile(r"\"[^\"\n]*\"|“[^”]*”|«[^»]*»|„[^“”]*[“”]")
-_SUPPOSED = re.compile(
-    r"\b(?:if|unless|suppose|supposing|imagine|assuming|whether|perhaps|maybe)\s+(?:I|we|my|our)\b"
-    r"|\b(?:I|we)\s+(?:never\s+|probably\s+)?(?:would|might|could)\b(?!\s+(?:like|prefer|rather)\b)"
-    r"|\b(?:I|we)['’]d\b(?!\s+(?:like|prefer|rather|better|been|had)\b)"
-    r"|\b(?:I|we)\s+wish\b|\bhad\s+(?:I|we)\b|\bwere\s+(?:I|we)\b|\bif\s+only\b",
-    re.IGNORECASE,
-)
-_SAYING = (
-    r"(?:say|think|claim|believe|insist|suspect|write|report|suggest|swear)s?"
-    r"|said|thought|told|tells|wrote|swore|(?:claim|believ|insist|suspect|report|suggest)ed"
-)
-_OTHERS = re.compile(
-    r"^\W*(?:according\s+to\b"
-    r"|(?:(?:he|she|they|people|everybody|everyone|somebody|someone|the\s+\w+)"
-    r"|(?:my|our)\s+(?:\w+\s+){1,3}?|(?!(?:I|We|You)\b)[^\W\d_]\w+(?:\s+(?-i:[A-Z])\w+)?)"
-    rf"\s*\b(?:{_SAYING})\b)",
-    re.IGNORECASE,
-)
 
 _next: Any = None
 _script: tuple[tuple[Mapping[str, Any], ...], int] = ((), 0)
@@ -89,42 +68,7 @@ async def _answered(request: dict[str, Any], tool: str) -> Response:
     if os.environ.get(URL):
         found, model = await asyncio.to_thread(_ask_model, request, tool)
         return _reply(_tool_use(tool, found), "tool_use", model, text)
-    return _reply(_tool_use(tool, {"facts": facts(text)}), "tool_use", RULES, text)
-
-
-def facts(question: str) -> list[dict[str, Any]]:
-    """What the rule finds in a question's messages."""
-    return [
-        {"message": line["n"], "quote": said, "content": said, "stance": stance, "kind": "semantic"}
-        for line in _lines(question)
-        if line.get("role") == "user" and not line.get("context")
-        for said, stance in _statements(str(line.get("text", "")))
-    ]
-
-
-def _statements(text: str) -> Iterator[tuple[str, str]]:
-    """The sentences in the first person, and how they are meant; a quotation may be several of them."""
-    own = _QUOTED.sub(lambda quoted: " " * len(quoted[0]), text)
-    for start, end in sentences(text):
-        said = own[start:end]
-        if _FIRST_PERSON.search(said) and not is_question(text[start:end]):
-            yield text[start:end], _stance(said)
-
-
-def _stance(said: str) -> str:
-    if _OTHERS.search(said):
-        return "reported"
-    return "hypothetical" if _SUPPOSED.search(said) else "stated"
-
-
-def _lines(question: str) -> Iterator[dict[str, Any]]:
-    for line in question.splitlines():
-        try:
-            value = json.loads(line)
-        except ValueError:
-            continue
-        if isinstance(value, dict) and isinstance(value.get("n"), int):
-            yield value
+    return _reply(_tool_use(tool, {"facts": facts(text)}), "tool_use", RuleModel.name, text)
 
 
 def _question(request: Mapping[str, Any]) -> str:

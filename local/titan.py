@@ -13,7 +13,8 @@ import numpy as np
 from ministack import app
 
 from local.aws_json import AwsError, Response, answer, invalid, parse, refusal
-from local.embeddings import Vector, count_off_loop, embed_off_loop
+from local.embeddings import count_off_loop, embed_off_loop
+from unsay_core.adapters.minilm.encoder import Vector
 
 PATCHES = {"ministack.app": ("SERVICE_HANDLERS",)}
 

@@ -14,6 +14,7 @@ The errors are drawn as a tree in `unsay.errors`.
 
 from unsay.asking import Ask
 from unsay.client import AsyncMemory, Memory, connect, connect_async, every, every_async
+from unsay.embedding import Embedder
 from unsay.errors import (
     AlreadyForgottenError,
     BusyError,
@@ -33,6 +34,7 @@ from unsay.errors import (
     ReservedKeyError,
     SecretRefusedError,
     SeqConflictError,
+    StoreError,
     ThrottledError,
     TombstonedError,
     TooLargeError,
@@ -98,6 +100,7 @@ __all__ = [
     "BusyError",
     "ConversationOut",
     "DelegationOut",
+    "Embedder",
     "ErasureOut",
     "ErasuresOut",
     "EventOut",
@@ -143,6 +146,7 @@ __all__ = [
     "SeqConflictError",
     "StatisticsOut",
     "Status",
+    "StoreError",
     "ThrottledError",
     "TombstoneOut",
     "TombstonedError",

@@ -1,4 +1,4 @@
-"""`Memory` and `AsyncMemory`: the verbs, asked over HTTPS."""
+"""`Memory` and `AsyncMemory`: the verbs, asked over HTTPS or in this process."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ from functools import wraps
 from typing import TYPE_CHECKING, Concatenate, ParamSpec, Protocol, TypeVar
 
 from unsay import verbs
-from unsay.https import AsyncHttps, Https
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
@@ -15,6 +14,8 @@ if TYPE_CHECKING:
     import httpx
 
     from unsay.asking import A, Ask
+    from unsay.embedding import Choice
+    from unsay.transport import AsyncTransport, Transport
 
 DEFAULT_TIMEOUT_SECONDS = 30.0
 
@@ -37,26 +38,54 @@ class Page(Protocol[I_co]):
 def connect(
     url: str,
     *,
-    token: str,
+    token: str | None = None,
     timeout: float = DEFAULT_TIMEOUT_SECONDS,
+    embedder: Choice = "packaged",
     transport: httpx.BaseTransport | None = None,
 ) -> Memory:
-    """The memory service at a URL, with an API key as the token; `timeout` in seconds.
+    """The memory service at a URL, with an API key as the token; `timeout` in seconds. Nothing is sent yet.
 
-    Nothing is sent yet. Raises `ValueError` for an `http://` URL of another machine.
+    `sqlite:///memory.db` and `memory://` are a service in this process, which needs no key: with one, it
+    does what that key may. Its `embedder` is the model of the extra `local`, if that is installed, one of
+    your own, or None: then recall goes by words alone, and says so.
+
+    Raises `ValueError` for an `http://` URL of another machine, `StoreError` for a file that is no store.
     """
-    return Memory(Https(url, token, timeout=timeout, transport=transport))
+    if _is_embedded(url):
+        from unsay.embedded import InProcess
+
+        return Memory(InProcess(url, token, embedder))
+    from unsay.https import Https
+
+    return Memory(Https(url, _required(token), timeout=timeout, transport=transport))
 
 
 def connect_async(
     url: str,
     *,
-    token: str,
+    token: str | None = None,
     timeout: float = DEFAULT_TIMEOUT_SECONDS,
+    embedder: Choice = "packaged",
     transport: httpx.AsyncBaseTransport | None = None,
 ) -> AsyncMemory:
     """`connect`, for an event loop."""
-    return AsyncMemory(AsyncHttps(url, token, timeout=timeout, transport=transport))
+    if _is_embedded(url):
+        from unsay.embedded import AsyncInProcess
+
+        return AsyncMemory(AsyncInProcess(url, token, embedder))
+    from unsay.https import AsyncHttps
+
+    return AsyncMemory(AsyncHttps(url, _required(token), timeout=timeout, transport=transport))
+
+
+def _is_embedded(url: str) -> bool:
+    return url.startswith(("sqlite:", "memory:"))
+
+
+def _required(token: str | None) -> str:
+    if token is None:
+        raise ValueError("a service at a URL wants a key: pass token=…")
+    return token
 
 
 def _asked(verb: Callable[P, Ask[A]]) -> Callable[Concatenate[Memory, P], A]:
@@ -83,11 +112,11 @@ class Memory:
     busy. Fractions in `data` and `metadata` come back as `Decimal`: `1.10` stays `1.10`.
     """
 
-    def __init__(self, https: Https) -> None:
-        self._https = https
+    def __init__(self, transport: Transport) -> None:
+        self._transport = transport
 
     def __repr__(self) -> str:
-        return f"<unsay.Memory {self._https.url}>"
+        return f"<unsay.Memory {self._transport.url}>"
 
     def __enter__(self) -> Memory:
         return self
@@ -100,15 +129,19 @@ class Memory:
     @property
     def url(self) -> str:
         """Where the service is."""
-        return self._https.url
+        return self._transport.url
 
     def close(self) -> None:
-        """Give the connections back."""
-        self._https.close()
+        """Give the connections back, or close the file."""
+        self._transport.close()
+
+    def sweep(self) -> None:
+        """In a store of one's own: do what a crash left behind, drop what is over. A service does it."""
+        self._transport.sweep()
 
     def ask(self, ask: Ask[A]) -> A:
         """Put a question of `unsay.verbs`."""
-        return self._https.send(ask)
+        return self._transport.send(ask)
 
     remember = _asked(verbs.remember)
     remember_batch = _asked(verbs.remember_batch)
@@ -149,11 +182,11 @@ class Memory:
 class AsyncMemory:
     """`Memory` for an event loop: the same verbs, awaited."""
 
-    def __init__(self, https: AsyncHttps) -> None:
-        self._https = https
+    def __init__(self, transport: AsyncTransport) -> None:
+        self._transport = transport
 
     def __repr__(self) -> str:
-        return f"<unsay.AsyncMemory {self._https.url}>"
+        return f"<unsay.AsyncMemory {self._transport.url}>"
 
     async def __aenter__(self) -> AsyncMemory:
         return self
@@ -164,12 +197,16 @@ class AsyncMemory:
         await self.close()
 
     async def close(self) -> None:
-        """Give the connections back."""
-        await self._https.close()
+        """Give the connections back, or close the file."""
+        await self._transport.close()
+
+    async def sweep(self) -> None:
+        """As `Memory.sweep`."""
+        await self._transport.sweep()
 
     async def ask(self, ask: Ask[A]) -> A:
         """Put a question of `unsay.verbs`."""
-        return await self._https.send(ask)
+        return await self._transport.send(ask)
 
     remember = _awaited(verbs.remember)
     remember_batch = _awaited(verbs.remember_batch)

@@ -3,6 +3,7 @@
 UnsayError
 ├── UnreachableError                 no answer: the network, or the time-out
 ├── UnexpectedAnswerError            an answer that is not this service's
+├── StoreError                       a file that cannot be opened as a store of memories
 └── ProblemError                     the service, or its gateway, refused
     ├── 400  InvalidRequestError
     │        └── InvalidScopeError · InvalidTimeError · InvalidLimitError
@@ -65,6 +66,10 @@ class UnreachableError(UnsayError):
 
 class UnexpectedAnswerError(UnsayError):
     """A success that cannot be read: most likely the URL is another service's."""
+
+
+class StoreError(UnsayError):
+    """A file that cannot be opened as a store: a link, another program's, a newer release's, out of reach."""
 
 
 class ProblemError(UnsayError):

@@ -213,17 +213,21 @@ def test_the_index_worker_writes_an_existing_memory_with_its_version_as_guard() 
 def test_the_door_alone_opens_scopes() -> None:
     """Use cases get an opened scope; none builds one, and no ledger is made elsewhere.
 
-    The operator's door is another: it has no λ's role, and no λ knows it.
+    The operator's door is another: it has no λ's role, and no λ knows it. So is that of a process of one's
+    own, which reaches no AWS.
     """
     operators = {"OpenScope", "DynamoLedger", "Place", "S3Documents"}
+    embedded = {"OpenScope", "AuditScope", "SqliteLedger"}
     for built in (*operators, "AuditScope", "ProjectScope", "S3Anchors"):
         making = {
             name for name, tree in trees(DEPLOYED) if any(called(call) == built for call in calls(tree))
         }
-        assert making - {"bootstrap/operator.py"} == {"bootstrap/aws.py"}, built
+        assert making - {"bootstrap/operator.py", "bootstrap/embedded.py"} == {"bootstrap/aws.py"}, built
         assert ("bootstrap/operator.py" in making) is (built in operators)
+        assert ("bootstrap/embedded.py" in making) is (built in embedded)
     knowing = {name for name, tree in trees(DEPLOYED) if "unsay_core.bootstrap.operator" in imported(tree)}
     assert {name.partition("/")[0] for name in knowing} == {"admin"}
+    assert not any("unsay_core.bootstrap.embedded" in imported(tree) for _, tree in trees(DEPLOYED))
 
 
 def test_nothing_deployed_knows_where_it_runs() -> None:

@@ -29,7 +29,7 @@ def test_every_exception_is_exported_and_drawn_in_the_tree():
 @pytest.mark.parametrize("kind", [unsay.Memory, unsay.AsyncMemory])
 def test_both_clients_have_every_verb_under_its_own_name_and_nothing_else(kind):
     public = {name: member for name, member in inspect.getmembers(kind, inspect.isfunction) if name[0] != "_"}
-    assert public.keys() == {*VERBS, "ask", "close"}
+    assert public.keys() == {*VERBS, "ask", "close", "sweep"}
     for name, verb in VERBS.items():
         assert (public[name].__doc__, inspect.signature(public[name])) == (
             verb.__doc__,
@@ -68,7 +68,7 @@ def test_a_key_is_never_sent_in_the_clear(url):
 
 def test_nothing_prints_the_key():
     memory = unsay.connect("https://x.example", token="unsay_hush")
-    assert "hush" not in repr(memory) + str(vars(memory))
+    assert "hush" not in repr(memory) + str(vars(memory)) + str(vars(memory._transport))
 
 
 def test_a_closed_client_sends_nothing():

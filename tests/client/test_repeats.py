@@ -5,7 +5,7 @@ import pytest
 
 import unsay
 from tests.client.conftest import EMPTY_RECALL, MEMORY, refusal
-from unsay.https import ATTEMPTS, LONGEST_WAIT_SECONDS
+from unsay.transport import ATTEMPTS, LONGEST_WAIT_SECONDS
 
 
 def busy(after="2"):

@@ -25,10 +25,13 @@ from unsay_core.adapters.dynamodb.items import Place
 from unsay_core.adapters.dynamodb.ledger import DynamoLedger
 from unsay_core.adapters.memory_ledger import MemoryLedger
 from unsay_core.adapters.messaging import SqsIndexQueue, task_of_message
+from unsay_core.adapters.minilm import MiniLm
 from unsay_core.adapters.s3.documents import S3Documents
 from unsay_core.adapters.s3vectors.index import RootIndex, VectorIndex
 from unsay_core.adapters.s3vectors.search import VectorSearch
-from unsay_core.adapters.sqlite import LedgerFile, SqliteLedger
+from unsay_core.adapters.sqlite import InMemoryFile, LedgerFile, SqliteLedger
+from unsay_core.adapters.sqlite.kept import SqliteKeys
+from unsay_core.adapters.sqlite.vectors import SqliteVectors
 from unsay_core.application.keys import Keyring
 
 if TYPE_CHECKING:
@@ -125,7 +128,7 @@ def ledger_file(tmp_path: Path) -> Iterator[LedgerFile]:
     file.close()
 
 
-@pytest.fixture(params=["memory", "sqlite", "moto", ON_STACK])
+@pytest.fixture(params=["memory", "sqlite", "sqlite in memory", "moto", ON_STACK])
 def new_ledger(request: pytest.FixtureRequest) -> Callable[[], Ledger]:
     """Makes ledgers of scopes that hold nothing yet."""
     match request.param:
@@ -134,6 +137,9 @@ def new_ledger(request: pytest.FixtureRequest) -> Callable[[], Ledger]:
         case "sqlite":
             file = request.getfixturevalue("ledger_file")
             return lambda: SqliteLedger(file, new_scope_id())
+        case "sqlite in memory":
+            in_memory = InMemoryFile()
+            return lambda: SqliteLedger(in_memory, new_scope_id())
         case "moto":
             client = OneAtATime(request.getfixturevalue("moto_session").client("dynamodb"))
             return lambda: DynamoLedger(client, Place(new_scope_id(), "ledger", "record"))
@@ -176,11 +182,13 @@ def new_documents(request: pytest.FixtureRequest) -> Callable[[], Documents]:
             return on_stack
 
 
-@pytest.fixture(params=["memory", "moto"])
+@pytest.fixture(params=["memory", "sqlite", "moto"])
 def keys(request: pytest.FixtureRequest) -> Keys:
     """Where API keys are kept."""
     if request.param == "memory":
         return MemoryKeys()
+    if request.param == "sqlite":
+        return SqliteKeys(request.getfixturevalue("ledger_file"))
     client = request.getfixturevalue("moto_session").client("dynamodb")
     return DynamoKeys(lambda: client, "access")
 
@@ -197,11 +205,13 @@ class Base:
 VECTORS = [pytest.param((model, number), marks=pytest.mark.stack) for model, number in EMBEDDINGS.items()]
 
 
-@pytest.fixture(params=["memory", ON_STACK, *VECTORS], ids=str)
+@pytest.fixture(params=["memory", "sqlite", ON_STACK, *VECTORS], ids=str)
 def base(request: pytest.FixtureRequest) -> Base:
     """One index with two scopes in it."""
     if isinstance(request.param, tuple):
         return vector_base(request.getfixturevalue("stack"), *request.param)
+    if request.param == "sqlite":
+        return file_base(request.getfixturevalue("ledger_file"))
     return late_base_of(request)
 
 
@@ -209,6 +219,21 @@ def base(request: pytest.FixtureRequest) -> Base:
 def late_base(request: pytest.FixtureRequest) -> Base:
     """The same, of those that do what they are asked later."""
     return late_base_of(request)
+
+
+def file_base(file: LedgerFile) -> Base:
+    """The vectors in a SQLite file."""
+
+    def opened(scope_id: str) -> tuple[Index, Search]:
+        vectors = SqliteVectors(file, scope_id, MiniLm())
+        return vectors, vectors
+
+    return Base(opened, at_once)
+
+
+def at_once(look: Callable[[], bool]) -> None:
+    """For those that are done when they have answered."""
+    assert look()
 
 
 def vector_base(stack: Stack, model: str, dimension: int) -> Base:
@@ -222,9 +247,6 @@ def vector_base(stack: Stack, model: str, dimension: int) -> Base:
     def opened(scope_id: str) -> tuple[Index, Search]:
         search = VectorSearch(lambda _: client, lambda _: embedding, place, scope_id, pytest.fail)
         return VectorIndex(lambda: client, place, embedding, scope_id), search
-
-    def at_once(look: Callable[[], bool]) -> None:
-        assert look()
 
     return Base(opened, at_once)
 

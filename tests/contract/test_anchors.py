@@ -10,6 +10,7 @@ import pytest
 from tests.contract.conftest import ON_STACK, new_scope_id
 from tests.support.clock import FakeClock
 from tests.support.fakes import MemoryAnchors
+from unsay_core.adapters.anchor_file import AnchorFile, FileAnchors
 from unsay_core.adapters.s3.anchors import S3Anchors
 
 if TYPE_CHECKING:
@@ -18,9 +19,13 @@ if TYPE_CHECKING:
 HASHES = ["a" * 64, "b" * 64, "c" * 64]
 
 
-@pytest.fixture(params=["memory", ON_STACK])
+@pytest.fixture(params=["memory", "file", "file in memory", ON_STACK])
 def new_anchors(request: pytest.FixtureRequest) -> Callable[[], Anchors]:
     """Makes places for the anchors of scopes of which nothing is anchored."""
+    if request.param.startswith("file"):
+        path = request.getfixturevalue("tmp_path") / "anchors" if request.param == "file" else None
+        file = AnchorFile(path, FakeClock())
+        return lambda: FileAnchors(file, new_scope_id())
     if request.param == "memory":
         return lambda: MemoryAnchors(FakeClock())
     tagged = request.getfixturevalue("tagged")

@@ -9,6 +9,7 @@ import pytest
 
 from tests.support.fakes import MemoryRegistry
 from unsay_core.adapters.dynamodb.access import DynamoRegistry
+from unsay_core.adapters.sqlite.kept import SqliteRegistry
 from unsay_core.domain.scope import Scope
 
 if TYPE_CHECKING:
@@ -17,10 +18,12 @@ if TYPE_CHECKING:
 _numbers = count(1)
 
 
-@pytest.fixture(params=["memory", "moto"])
+@pytest.fixture(params=["memory", "sqlite", "moto"])
 def registry(request: pytest.FixtureRequest) -> Registry:
     if request.param == "memory":
         return MemoryRegistry()
+    if request.param == "sqlite":
+        return SqliteRegistry(request.getfixturevalue("ledger_file"))
     client = request.getfixturevalue("moto_session").client("dynamodb")
     return DynamoRegistry(lambda: client, "access")
 

@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from local import converse
+from unsay_core.adapters.rules import facts
 
 STATED = [
     "I live in Lisbon.",
@@ -62,7 +63,7 @@ NOTHING = [
 
 def stances(text: str) -> dict[str, str]:
     question = json.dumps({"n": 1, "role": "user", "text": text}, ensure_ascii=False)
-    return {fact["quote"]: fact["stance"] for fact in converse.facts(question)}
+    return {fact["quote"]: fact["stance"] for fact in facts(question)}
 
 
 @pytest.mark.parametrize(

@@ -11,6 +11,7 @@ from botocore.exceptions import ClientError
 
 from local import embeddings
 from tests.local.kb_cloud import Cloud
+from unsay_core.adapters.minilm import encoder
 
 pytest_plugins = ["tests.local.kb_fixtures"]
 
@@ -48,14 +49,14 @@ def test_vectors_have_the_length_and_norm_asked_for() -> None:
 
 def test_a_text_has_the_same_vector_alone_and_in_a_batch() -> None:
     texts = [f"sentence number {number} of a batch" + " and more" * number for number in range(20)]
-    together = embeddings.encoder().encode(texts)
-    fresh = embeddings.Encoder(embeddings.encoder()._session, embeddings.encoder().tokenizer)
+    together = encoder.encoder().encode(texts)
+    fresh = encoder.Encoder(encoder.encoder()._runtime, encoder.encoder().tokenizer)
     for text, vector in zip(texts, together, strict=True):
         assert cosine(fresh.encode([text])[0], vector) > 0.99
 
 
 def test_the_tokenizer_gives_berts_ids() -> None:
-    encode = embeddings.encoder().tokenizer.encode
+    encode = encoder.encoder().tokenizer.encode
     assert encode("hello world", 256) == [101, 7592, 2088, 102]
     assert encode("Unaffable, HÉLLO!", 256) == [101, 14477, 20961, 3468, 1010, 7592, 999, 102]
     assert encode("x" * 101, 256) == [101, 100, 102]
@@ -66,13 +67,13 @@ def test_the_tokenizer_gives_berts_ids() -> None:
 def test_a_file_with_another_hash_is_refused(tmp_path: Path) -> None:
     other = tmp_path / "model.onnx"
     other.write_bytes(b"not the model")
-    with pytest.raises(embeddings.PinnedFileError, match="refusing"):
-        embeddings.verified(other, embeddings.MODEL_SHA256)
+    with pytest.raises(encoder.PinnedFileError, match="refusing"):
+        encoder.verified(other, encoder.MODEL_SHA256)
 
 
 def test_what_was_embedded_before_costs_next_to_nothing() -> None:
     texts = [f"Alice number {number} works at a bank in Oslo and likes tea" for number in range(100)]
-    embeddings.encoder()
+    encoder.encoder()
     # Processor time: how busy the machine is with other things does not count.
     started = time.process_time()
     first = embeddings.embed(texts, 1024)

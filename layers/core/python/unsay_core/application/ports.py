@@ -97,6 +97,17 @@ class Search(Protocol):
         """
 
 
+class Embedder(Protocol):
+    """A model that turns texts into vectors; those of another name are not comparable with its own."""
+
+    @property
+    def name(self) -> str:
+        """What it is called, its version included."""
+
+    def embed(self, texts: Sequence[str]) -> Sequence[Sequence[float]]:
+        """One vector a text, all of one length."""
+
+
 @dataclass(frozen=True, slots=True)
 class Anchor:
     """A head of a scope's audit chain as it was put out of reach; `at` is the store's own time."""

@@ -4,22 +4,25 @@ from __future__ import annotations
 
 import json
 from contextlib import suppress
-from datetime import datetime
 from itertools import islice
 from typing import TYPE_CHECKING, Any, cast
 
 from unsay_core.adapters.aws_errors import translated
-from unsay_core.application.access import DELEGATION, ApiKey
+from unsay_core.adapters.key_form import key_of, lasting
+from unsay_core.application.access import DELEGATION
 from unsay_core.application.bindings import Binding, Template
 from unsay_core.application.ports import ConflictError
 from unsay_core.contracts import exact_json
-from unsay_core.domain.scope import Action, Principal, PrincipalKind, Scope
+from unsay_core.domain.scope import Action, PrincipalKind, Scope
 from unsay_core.domain.timeline import rfc3339
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
+    from datetime import datetime
 
     from mypy_boto3_dynamodb import DynamoDBClient
+
+    from unsay_core.application.access import ApiKey
 
 KEYS, BINDINGS = "KEYS", "BINDINGS"  # partitions
 
@@ -195,49 +198,19 @@ def _address(key_id: str) -> dict[str, Any]:
 
 def _attributes(key: ApiKey) -> dict[str, Any]:
     """What never changes as one text; what does, when the key is used or revoked, beside it."""
-    said = {
-        "id": key.id,
-        "name": key.name,
-        "digest": key.digest,
-        "principal": key.principal.to_json(),
-        "created_at": rfc3339(key.created_at),
-        "created_by": key.created_by,
-        "expires_at": rfc3339(key.expires_at) if key.expires_at else None,
-        "root": key.root,
-        "bindings": list(key.bindings),
-        "schema": key.schema,
-    }
-    item = {"key": {"S": exact_json.dumps(said)}}
+    item = {"key": {"S": exact_json.dumps(lasting(key))}}
     if key.is_delegation and key.expires_at:
         item["ttl"] = {"N": str(int(key.expires_at.timestamp()))}
     return item
 
 
 def _key(item: dict[str, Any]) -> ApiKey:
-    said = json.loads(item["key"]["S"])
-    return ApiKey(
-        id=said["id"],
-        name=said["name"],
-        digest=said["digest"],
-        principal=Principal.from_json(said["principal"]),
-        created_at=datetime.fromisoformat(said["created_at"]),
-        created_by=said["created_by"],
-        expires_at=_instant(said["expires_at"]),
-        revoked_at=_instant(_text(item, "revoked_at")),
-        revoked_by=_text(item, "revoked_by"),
-        last_used=_text(item, "last_used"),
-        root=said["root"],
-        bindings=tuple(said["bindings"]),
-        schema=said["schema"],
-    )
+    changed = {name: _text(item, name) for name in ("revoked_at", "revoked_by", "last_used")}
+    return key_of(json.loads(item["key"]["S"]), changed)
 
 
 def _text(item: dict[str, Any], name: str) -> str:
     return str(item.get(name, {"S": ""})["S"])
-
-
-def _instant(text: str | None) -> datetime | None:
-    return datetime.fromisoformat(text) if text else None
 
 
 def _binding_text(binding: Binding) -> str:

@@ -8,13 +8,14 @@ import stat
 from collections import deque
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from unsay_core.adapters.sqlite.schema import ForeignFileError, migrate
 from unsay_core.domain.errors import UnavailableError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from contextlib import AbstractContextManager
 
 PATIENCE = 5.0  # seconds that a writer waits for the one before it
 TURNS = 50  # of waiting for others that open a new file at the same moment
@@ -30,6 +31,22 @@ _OUTAGES = frozenset(
         sqlite3.SQLITE_READONLY,
     }
 )
+
+
+class AnyFile(Protocol):
+    """Where the tables of a ledger lie: in a file, or in this process alone."""
+
+    def connection(self) -> AbstractContextManager[sqlite3.Connection]:
+        """A connection outside any transaction."""
+
+    def transaction(self) -> AbstractContextManager[sqlite3.Connection]:
+        """A write transaction; rolled back if it raises."""
+
+    def clear_log(self) -> None:
+        """Empty whatever log what was erased would still stand in."""
+
+    def close(self) -> None:
+        """Close what is open."""
 
 
 class LedgerFile:
@@ -142,7 +159,10 @@ def _write_ahead(connection: sqlite3.Connection) -> None:
 def _translated() -> Iterator[None]:
     try:
         yield
-    except sqlite3.OperationalError as refused:
-        if getattr(refused, "sqlite_errorcode", 0) & 0xFF in _OUTAGES:
+    except sqlite3.DatabaseError as refused:
+        code = getattr(refused, "sqlite_errorcode", 0) & 0xFF
+        if code == sqlite3.SQLITE_NOTADB:
+            raise ForeignFileError("this file is not a ledger") from refused
+        if isinstance(refused, sqlite3.OperationalError) and code in _OUTAGES:
             raise UnavailableError("the ledger cannot serve this now") from refused
         raise

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     import sqlite3
     from collections.abc import Sequence
 
-    from unsay_core.adapters.sqlite.file import LedgerFile
+    from unsay_core.adapters.sqlite.file import AnyFile
     from unsay_core.application.ledger import Change, Check, Entry, Expectation
 
 _LOOK = "SELECT record FROM entry WHERE scope = ? AND area = ? AND id = ?"
@@ -28,7 +28,7 @@ _TEXT = frozenset({Area.MEMORY, Area.VERSION})  # whose deletion is an erasure
 class SqliteLedger:
     """See `Ledger`; every statement names the scope, and no argument can name another."""
 
-    def __init__(self, file: LedgerFile, scope_id: str) -> None:
+    def __init__(self, file: AnyFile, scope_id: str) -> None:
         self._file = file
         self._scope_id = scope_id
 

@@ -19,6 +19,32 @@ MIGRATIONS: tuple[tuple[str, ...], ...] = (
         ) WITHOUT ROWID
         """,
     ),
+    (
+        # What work is owed, in whichever scope.
+        "CREATE INDEX owed ON entry (area, scope, id) WHERE area IN ('P', 'Q', 'J')",
+        # What lies outside of any scope: keys, policies, names.
+        """
+        CREATE TABLE kept (
+            kind TEXT NOT NULL,
+            name TEXT NOT NULL,
+            value TEXT NOT NULL,
+            PRIMARY KEY (kind, name)
+        ) WITHOUT ROWID
+        """,
+        # A memory that is indexed and has no vector yet has NULL: nobody could make one.
+        """
+        CREATE TABLE vector (
+            scope TEXT NOT NULL,
+            id TEXT NOT NULL,
+            live INTEGER NOT NULL,
+            kind TEXT NOT NULL,
+            embedder TEXT NOT NULL,
+            vector BLOB,
+            PRIMARY KEY (scope, id)
+        )
+        """,
+        "CREATE INDEX unembedded ON vector (scope, id) WHERE vector IS NULL",
+    ),
 )
 
 

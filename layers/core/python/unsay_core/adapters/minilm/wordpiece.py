@@ -1,6 +1,6 @@
 """The WordPiece tokenizer of BERT base uncased.
 
-Written out in plain Python, so that the local cloud needs no tokenizer library.
+Written out in plain Python, so that no tokenizer library is needed.
 The rules are those of Devlin et al. (2018): clean, split off CJK and punctuation,
 lower-case without accents, then the longest matching piece first.
 """

@@ -1,0 +1,337 @@
+"""The service in one process: every port on a SQLite file, or in memory, and nobody else's machine.
+
+What the λs do beside the api is done here after each change, in the thread that asked for it: no thread and
+no queue outlives a call. Work that a crash left behind lies in the file, and goes with the next change.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import secrets
+import threading
+import traceback
+from functools import cached_property
+from itertools import groupby
+from typing import TYPE_CHECKING
+from uuid import uuid4
+
+from unsay_core.adapters.anchor_file import AnchoredLedger, AnchorFile, FileAnchors
+from unsay_core.adapters.minilm import MiniLm, is_installed
+from unsay_core.adapters.rules import RuleModel
+from unsay_core.adapters.sqlite import InMemoryFile, LedgerFile, SqliteLedger
+from unsay_core.adapters.sqlite.kept import (
+    SqliteCounters,
+    SqliteKeys,
+    SqlitePolicies,
+    SqliteRegistry,
+    pepper_of,
+)
+from unsay_core.adapters.sqlite.owed import drop_outcomes, owed
+from unsay_core.adapters.sqlite.schema import ForeignFileError
+from unsay_core.adapters.sqlite.vectors import SqliteVectors, drop_others, unembedded
+from unsay_core.adapters.world import real_world
+from unsay_core.application.access import UseNotes
+from unsay_core.application.authenticate import Authenticator, Identity
+from unsay_core.application.extract import Extractor, extract, next_in_line
+from unsay_core.application.index_memories import index_memories
+from unsay_core.application.keys import Keyring
+from unsay_core.application.ledger import Area, pending_ref, ready_ref
+from unsay_core.application.metering import Meter
+from unsay_core.application.ports import AuditScope, IndexScope, IndexTask, OpenScope
+from unsay_core.application.project import project_memory
+from unsay_core.application.scopes import NotedOnce
+from unsay_core.domain.errors import ForbiddenError, InvalidRequestError
+from unsay_core.domain.scope import Action, Grant, Principal, PrincipalKind, Scope, ScopePattern
+from unsay_core.endpoints.call import Request
+from unsay_core.endpoints.router import Endpoints
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+    from datetime import datetime
+    from pathlib import Path
+
+    from unsay_core.adapters.sqlite.file import AnyFile
+    from unsay_core.application.ports import Clock, Embedder, World
+    from unsay_core.application.uploads import IntakeScope
+    from unsay_core.domain.memory import Memory
+    from unsay_core.endpoints.router import Answer
+
+__all__ = ["Embedded", "ForeignFileError", "packaged_embedder"]
+
+log = logging.getLogger("unsay")
+
+# Whoever may open the file may do everything with it.
+OWNER = Principal("owner", PrincipalKind.HUMAN, (Grant(ScopePattern.parse("*"), frozenset(Action)),))
+EXTRACTOR = Principal("extractor", PrincipalKind.AGENT, ())
+GENERATION = 1  # the one index there is
+AT_ONCE = 10  # memories brought to the index together
+_RECALL = "/v1/recall"
+CAUGHT_UP = 50  # vectors made up for after one change
+
+
+def packaged_embedder() -> Embedder | None:
+    """The model of the extra `local`, if it is installed."""
+    return MiniLm() if is_installed() else None
+
+
+class Embedded:
+    """A deployment of one process: requests in, answers out. Threads may share it.
+
+    `path` is the file, None for memory alone; with a token, whoever that is asks, and no more than they may.
+    Raises `ForeignFileError` for a path that is no ledger of ours.
+    """
+
+    def __init__(
+        self,
+        path: Path | None,
+        *,
+        embedder: Embedder | None,
+        token: str | None = None,
+        world: World | None = None,
+    ) -> None:
+        self._service = EmbeddedService(path, embedder, world or real_world())
+        self._endpoints = Endpoints(self._service, _log_fault)
+        self._chores = Chores(self._service)
+        self._token = token
+
+    def answer(self, method: str, path: str, query: str, headers: Mapping[str, str], body: bytes) -> Answer:
+        """Answer one request, as a gateway would pass it on."""
+        if path == _RECALL:
+            self._service.warm_up()
+        request = Request(method, path, query, headers, body, uuid4().hex, self._identity)
+        answer = self._endpoints.answer(request)
+        if method != "GET":
+            self._chores.run()
+        return answer
+
+    def sweep(self) -> None:
+        """Do all that is owed, and drop what is kept for a time that is over."""
+        self._chores.run()
+        self._chores.sweep()
+
+    def close(self) -> None:
+        """Close the file, and let the threads go that looked things up."""
+        self._service.close()
+
+    def _identity(self) -> Identity:
+        if self._token is None:
+            return Identity(OWNER)
+        found = self._service.authenticator.bearer(self._token)
+        if found is None:
+            raise ForbiddenError("the key is not known here, was revoked or has expired")
+        return found
+
+
+class EmbeddedService:
+    """See `Service`; and what the workers need, for they work here too."""
+
+    def __init__(self, path: Path | None, embedder: Embedder | None, world: World) -> None:
+        self.world = world
+        self.embedder = embedder
+        self.file: AnyFile = LedgerFile(path) if path else InMemoryFile()
+        beside = path.with_name(f"{path.name}.anchors") if path else None
+        self._anchors = AnchorFile(beside, world.clock)
+        self.keyring = Keyring.from_pepper(pepper_of(self.file, lambda: secrets.token_urlsafe(48)))
+        self.keys = SqliteKeys(self.file)
+        self.registry = SqliteRegistry(self.file)
+        self.policies = SqlitePolicies(self.file)
+        self.counters = SqliteCounters(self.file)
+        self.uses = UseNotes(self.keys, world)
+        self.model = RuleModel()
+        if embedder is not None:
+            drop_others(self.file, embedder)
+
+    def close(self) -> None:
+        """Let file and threads go."""
+        self.world.executor.shutdown()
+        self.file.close()
+
+    def warm_up(self) -> None:
+        """Load the packaged model: no deadline of a recall is meant for that."""
+        if isinstance(self.embedder, MiniLm):
+            self.embedder.load()
+
+    @cached_property
+    def authenticator(self) -> Authenticator:
+        """Whose key a token is; there are no issuers here."""
+        return Authenticator(self.keys, list, NoTokens(), self.keyring, self.world.clock.now)
+
+    def open_scope(
+        self, principal: Principal, scope: Scope, action: Action, *, reading: bool = False
+    ) -> OpenScope:
+        """See `Door`: the grants decide."""
+        principal.require(action, scope)
+        return self.opened(principal, scope)
+
+    def opened(self, principal: Principal, scope: Scope) -> OpenScope:
+        """A scope, opened for whoever was let in."""
+        scope_id = self.keyring.scope_id(scope.canonical)
+        return OpenScope(
+            scope=scope,
+            id=scope_id,
+            root_id=self.keyring.scope_id(scope.root),
+            principal=principal,
+            keys=self.keyring.for_scope(scope_id),
+            ledger=self.ledger(scope_id),
+            search=self.vectors(scope_id),
+        )
+
+    def open_audit(self, principal: Principal, scope: Scope) -> AuditScope:
+        """Open a scope to be audited: as for reading, and with its anchors."""
+        opened = self.open_scope(principal, scope, Action.AUDIT)
+        return AuditScope(
+            scope=opened.scope,
+            id=opened.id,
+            root_id=opened.root_id,
+            principal=opened.principal,
+            keys=opened.keys,
+            ledger=opened.ledger,
+            search=opened.search,
+            anchors=FileAnchors(self._anchors, opened.id),
+        )
+
+    def open_intake(self, principal: Principal, scope: Scope) -> IntakeScope:
+        """Refused: a file is handed in where it lies, and this process has no other place for it."""
+        principal.require(Action.WRITE, scope)
+        raise InvalidRequestError("a store of one's own takes no files: hand the messages in themselves")
+
+    def note_degraded(self, reason: str) -> None:
+        """Nobody counts here: the answer says it."""
+
+    def ledger(self, scope_id: str) -> AnchoredLedger:
+        """The ledger of one scope."""
+        return AnchoredLedger(SqliteLedger(self.file, scope_id), FileAnchors(self._anchors, scope_id))
+
+    def vectors(self, scope_id: str) -> SqliteVectors:
+        """The vectors of one scope."""
+        return SqliteVectors(self.file, scope_id, self.embedder)
+
+    def index_scope(self, scope_id: str) -> IndexScope:
+        """One scope as its memories are indexed."""
+        indexes = {GENERATION: self.vectors(scope_id)}
+        return IndexScope(id=scope_id, ledger=self.ledger(scope_id), documents=NoDocuments(), indexes=indexes)
+
+    def extractor(self, scope_id: str, run_id: str, number: int) -> Extractor | None:
+        """What one batch is extracted with; None if its marker is gone, and the work done with it."""
+        ref = ready_ref(run_id, number)
+        marker = self.ledger(scope_id).read([ref]).get(ref)
+        if marker is None:
+            return None
+        scope = Scope.parse(marker.scope)
+        root = scope.segments[0]
+        steering = self.policies.of(root)
+        meter = Meter(root, self.model.name, steering, self.counters)
+        opened = self.opened(EXTRACTOR, scope)
+        return Extractor(opened, self.world, self.model, meter, steering, _give_up)
+
+
+class NoPauses:
+    """See `Clock`: the index here is done when it answers, and nobody has to wait for it."""
+
+    def __init__(self, clock: Clock) -> None:
+        self.now, self.monotonic = clock.now, clock.monotonic
+
+    def sleep(self, seconds: float) -> None:
+        """Go on at once."""
+
+
+class NoTokens:
+    """See `Tokens`: no issuer is known here."""
+
+    def verified(self, token: str, now: datetime) -> None:
+        """No token holds."""
+
+
+class NoDocuments:
+    """See `Documents`: the file is the owner's already."""
+
+    def put(self, memory: Memory) -> None:
+        """Nothing to copy to."""
+
+    def delete(self, memory_id: str) -> None:
+        """Nothing was copied."""
+
+    def exists(self, memory_id: str) -> bool:
+        """Never."""
+        return False
+
+    def listed(self) -> Iterator[str]:
+        """None."""
+        return iter(())
+
+
+class Chores:
+    """What is owed after a change, in every scope of the file: the index, and the extraction.
+
+    A fault leaves its work where it is, for the next time: the change itself is done.
+    """
+
+    def __init__(self, service: EmbeddedService) -> None:
+        self._service = service
+        self._notes = NotedOnce(service.registry)
+        self._lock = threading.Lock()
+
+    def run(self) -> None:
+        """Do what is owed; what could not be done is left."""
+        with self._lock:
+            try:
+                self._extract()
+                self._index()
+                self._catch_up()
+            except Exception as fault:  # noqa: BLE001 - the caller's change is done, whatever this comes to
+                _log_fault(fault)
+
+    def sweep(self) -> None:
+        """Drop what requests led to whose keys nobody may use again; make up for every missing vector."""
+        drop_outcomes(self._service.file, self._service.world.clock.now())
+        with self._lock:
+            while self._catch_up():
+                pass
+
+    def _extract(self) -> None:
+        for scope_id, _, marker in owed(self._service.file, Area.READY):
+            run_id, _, number = marker.rpartition("#")
+            following: int | None = int(number)
+            while following is not None:
+                by = self._service.extractor(scope_id, run_id, following)
+                if by is None or extract(run_id, following, by) is not None:
+                    break
+                following = next_in_line(run_id, by.opened.ledger)
+
+    def _index(self) -> None:
+        for scope_id, work in groupby(owed(self._service.file, Area.PENDING), lambda each: each.scope_id):
+            scope = self._service.index_scope(scope_id)
+            tasks = [task for each in work if (task := self._task(each.id, scope))]
+            self._bring(tasks, scope)
+
+    def _task(self, memory_id: str, scope: IndexScope) -> IndexTask | None:
+        project_memory(memory_id, scope, self._notes)
+        pending = scope.ledger.read([pending_ref(memory_id)]).get(pending_ref(memory_id))
+        return IndexTask(scope.id, memory_id, pending.seq, pending.root_id) if pending else None
+
+    def _catch_up(self) -> int:
+        """Make vectors for memories that were indexed without; returns for how many."""
+        if self._service.embedder is None:
+            return 0
+        lacking = unembedded(self._service.file, CAUGHT_UP)
+        for scope_id, work in groupby(sorted(lacking), lambda each: each[0]):
+            tasks = [IndexTask(scope_id, memory_id, 0, rebuild=True) for _, memory_id in work]
+            self._bring(tasks, self._service.index_scope(scope_id))
+        return len(lacking)
+
+    def _bring(self, tasks: Sequence[IndexTask], scope: IndexScope) -> None:
+        for start in range(0, len(tasks), AT_ONCE):
+            clock = NoPauses(self._service.world.clock)
+            index_memories(tasks[start : start + AT_ONCE], scope, clock, uuid4().hex)
+
+
+def _give_up(run_id: str, number: int) -> None:
+    log.warning("a batch of a conversation could not be extracted")
+
+
+def _log_fault(fault: Exception) -> None:
+    """By type and place: a fault's own message might quote a memory."""
+    frames = traceback.extract_tb(fault.__traceback__)[-3:]
+    where = ", ".join(f"{os.path.basename(frame.filename)}:{frame.lineno}" for frame in frames)
+    log.error("%s at %s", type(fault).__name__, where)

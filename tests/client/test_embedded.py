@@ -1,0 +1,290 @@
+"""A service in this process: what its file is, who may open it, and what becomes of it."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import sqlite3
+import stat
+import subprocess
+import sys
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+
+import pytest
+
+import unsay
+from unsay_core.adapters.sqlite import schema
+
+SCOPE = "acme/users/alice"
+LISBON, TOFU = "Alice lives in Lisbon.", "Alice has a cat called Tofu."
+
+
+class Letters:
+    """An embedder of one's own: how often each letter of a text is there."""
+
+    def __init__(self, name: str = "letters-1") -> None:
+        self.name = name
+        self.asked = 0
+
+    def embed(self, texts: Sequence[str]) -> list[list[float]]:
+        self.asked += len(texts)
+        return [[float(text.lower().count(chr(97 + n))) for n in range(26)] for text in texts]
+
+
+class Broken:
+    name = "broken-1"
+
+    def embed(self, texts: Sequence[str]) -> list[list[float]]:
+        raise RuntimeError("out of order")
+
+
+@pytest.fixture
+def url(tmp_path: Path) -> str:
+    return f"sqlite:///{tmp_path}/memory.db"
+
+
+@pytest.fixture
+def opened(url: str) -> Iterator[Callable[..., unsay.Memory]]:
+    """Opens the file, as often as one likes."""
+    memories: list[unsay.Memory] = []
+
+    def one(**given: object) -> unsay.Memory:
+        memories.append(unsay.connect(url, **{"embedder": None, **given}))
+        return memories[-1]
+
+    yield one
+    for memory in memories:
+        memory.close()
+
+
+def test_what_was_remembered_is_there_when_the_file_is_opened_again(
+    opened: Callable[..., unsay.Memory],
+) -> None:
+    with opened() as memory:
+        home = memory.remember(LISBON, scope=SCOPE, key="home_city")
+    with opened() as memory:
+        assert memory.get(home).content == LISBON
+        assert memory.recall("Where does Alice live?", scope=SCOPE).items[0].memory.id == home.id
+        assert memory.scopes().items == [SCOPE]
+        assert memory.verify_audit(scope=SCOPE).ok
+
+
+def test_the_files_are_their_owners_alone(opened: Callable[..., unsay.Memory], tmp_path: Path) -> None:
+    opened().remember(LISBON, scope=SCOPE)
+    modes = {path.name: stat.S_IMODE(path.stat().st_mode) for path in tmp_path.iterdir()}
+    assert {"memory.db", "memory.db.anchors"} <= modes.keys()
+    assert set(modes.values()) == {0o600}
+
+
+def test_a_link_is_refused_as_the_file_and_as_its_anchors(url: str, tmp_path: Path) -> None:
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.write_text("precious")
+    (tmp_path / "memory.db").symlink_to(elsewhere)
+    with pytest.raises(unsay.StoreError):
+        unsay.connect(url)
+    (tmp_path / "memory.db").unlink()
+    (tmp_path / "memory.db.anchors").symlink_to(elsewhere)
+    with pytest.raises(unsay.StoreError):
+        unsay.connect(url)
+    assert elsewhere.read_text() == "precious"
+
+
+@pytest.mark.parametrize("content", [b"not a database at all, but long enough to be one" * 50, None])
+def test_a_file_of_another_program_is_refused_and_left_alone(
+    url: str, tmp_path: Path, content: bytes | None
+) -> None:
+    path = tmp_path / "memory.db"
+    if content is None:
+        with sqlite3.connect(path) as other:
+            other.execute("CREATE TABLE theirs (x)")
+        other.close()
+        content = path.read_bytes()
+    else:
+        path.write_bytes(content)
+    with pytest.raises(unsay.StoreError):
+        unsay.connect(url)
+    assert path.read_bytes() == content
+
+
+def test_a_file_of_the_first_release_opens_and_goes_on(
+    opened: Callable[..., unsay.Memory], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    steps = schema.MIGRATIONS
+    with monkeypatch.context() as old:
+        old.setattr(schema, "MIGRATIONS", steps[:1])
+        connection = sqlite3.connect(tmp_path / "memory.db", isolation_level=None)
+        schema.migrate(connection)
+        connection.close()
+    memory = opened()
+    assert memory.remember(LISBON, scope=SCOPE).version == 1
+    with sqlite3.connect(tmp_path / "memory.db") as look:
+        assert look.execute("PRAGMA user_version").fetchone() == (len(steps),)
+    look.close()
+
+
+@pytest.mark.parametrize("wrong", ["sqlite://memory.db", "sqlite:///", "sqlite:///a?b=1", "memory://name"])
+def test_what_is_not_a_place_of_a_store_is_said_so(wrong: str) -> None:
+    with pytest.raises(ValueError, match="sqlite:///"):
+        unsay.connect(wrong)
+
+
+def test_a_place_that_is_not_there_is_said_so(tmp_path: Path) -> None:
+    with pytest.raises(unsay.StoreError, match="nowhere"):
+        unsay.connect(f"sqlite:///{tmp_path}/nowhere/memory.db")
+
+
+def test_a_service_at_a_url_wants_a_key() -> None:
+    with pytest.raises(ValueError, match="token"):
+        unsay.connect("https://x.example")
+
+
+def test_what_is_in_memory_alone_is_gone_with_it() -> None:
+    with unsay.connect("memory://", embedder=None) as memory:
+        memory.remember(LISBON, scope=SCOPE)
+        assert memory.scopes().items == [SCOPE]
+    with unsay.connect("memory://", embedder=None) as another:
+        assert another.scopes().items == []
+
+
+def test_a_key_does_no_more_in_a_file_than_it_may(opened: Callable[..., unsay.Memory]) -> None:
+    owner = opened()
+    owner.remember(LISBON, scope=SCOPE)
+    made = owner.make_key("reader", kind="agent", grants={"acme/*": ["read"]})
+    reader = opened(token=made.secret)
+    assert [found.content for found in reader.list(scope=SCOPE).items] == [LISBON]
+    for call in (lambda: reader.remember(TOFU, scope=SCOPE), lambda: reader.list(scope="other")):
+        with pytest.raises(unsay.ForbiddenError):
+            call()
+    lent = opened(token=owner.delegate(["read"], ttl_seconds=60, scope=SCOPE).secret)
+    assert len(lent.list(scope=SCOPE).items) == 1
+    owner.revoke_key(made.id)
+    with pytest.raises(unsay.ForbiddenError):
+        reader.list(scope=SCOPE)
+    with pytest.raises(unsay.ForbiddenError):
+        opened(token="unsay_nobody").list(scope=SCOPE)
+
+
+def test_without_a_model_recall_goes_by_words_and_says_so(opened: Callable[..., unsay.Memory]) -> None:
+    memory = opened()
+    memory.remember(LISBON, scope=SCOPE)
+    found = memory.recall("Who lives in Lisbon?", scope=SCOPE)
+    assert (found.items[0].memory.content, found.items[0].scores.semantic) == (LISBON, None)
+    assert "lexical_only" in found.reasons
+    with_model = opened(embedder=Letters()).recall("Who lives in Lisbon?", scope=SCOPE)
+    assert "lexical_only" not in with_model.reasons, "the control"
+
+
+def test_vectors_are_made_up_for_and_made_anew_for_another_model(opened: Callable[..., unsay.Memory]) -> None:
+    opened().remember(LISBON, scope=SCOPE)
+
+    def nearness(embedder: Letters) -> object:
+        memory = opened(embedder=embedder)
+        memory.sweep()
+        return memory.recall("Lisbon", scope=SCOPE).items[0].scores.semantic
+
+    first, second = Letters(), Letters("letters-2")
+    assert nearness(first) is not None
+    assert nearness(second) is not None
+    assert (first.asked, second.asked) == (2, 2)
+    again = Letters("letters-2")
+    assert nearness(again) is not None
+    assert again.asked == 1, "the question alone"
+
+
+def test_a_model_that_fails_holds_up_nothing_and_is_tried_again(opened: Callable[..., unsay.Memory]) -> None:
+    opened(embedder=Letters(Broken.name)).remember(TOFU, scope=SCOPE)
+    memory = opened(embedder=Broken())
+    home = memory.remember(LISBON, scope=SCOPE)
+    found = memory.recall("Lisbon", scope=SCOPE)
+    assert found.items[0].memory.id == home.id
+    assert "embedder_unavailable" in found.reasons
+    assert memory.get(home).index.state == "pending"
+    mended = opened(embedder=Letters())
+    mended.sweep()
+    assert mended.get(home).index.state == "indexed"
+
+
+def test_what_was_forgotten_lies_in_no_file(opened: Callable[..., unsay.Memory], tmp_path: Path) -> None:
+    memory = opened(embedder=Letters())
+    memory.remember("Alice plays the xylophone.", scope=SCOPE)
+    kept = memory.remember("Alice plays the vibraphone.", scope=SCOPE)
+
+    def somewhere(word: bytes) -> bool:
+        return any(word in path.read_bytes() for path in tmp_path.iterdir())
+
+    assert somewhere(b"xylophone")
+    gone = memory.recall("xylophone", scope=SCOPE).items[0].memory
+    receipt = memory.forget(gone, reason="user_request")
+    assert memory.erasure(receipt.id, scope=SCOPE).state == "complete"
+    assert not somewhere(b"xylophone")
+    assert somewhere(b"vibraphone"), "the control"
+    with sqlite3.connect(tmp_path / "memory.db") as look:
+        assert look.execute("SELECT id FROM vector").fetchall() == [(kept.id,)]
+    look.close()
+
+
+def test_no_thread_is_left_behind() -> None:
+    before = set(threading.enumerate())
+    with unsay.connect("memory://", embedder=Letters()) as memory:
+        memory.remember(LISBON, scope=SCOPE)
+        assert memory.recall("Lisbon", scope=SCOPE).items
+    assert set(threading.enumerate()) <= before
+
+
+def test_the_awaited_client_opens_the_same_file(url: str, opened: Callable[..., unsay.Memory]) -> None:
+    home = opened().remember(LISBON, scope=SCOPE)
+
+    async def look() -> unsay.MemoryOut:
+        async with unsay.connect_async(url, embedder=None) as memory:
+            await memory.sweep()
+            return await memory.get(home)
+
+    assert asyncio.run(look()).content == LISBON
+
+
+WRITER = """
+import sys
+import unsay
+url, name = sys.argv[1:]
+with unsay.connect(url, embedder=None) as memory:
+    for number in range(15):
+        memory.remember(f"Writer {name} says {number}.", scope="acme/shared")
+    memory.forget(memory.remember(f"Writer {name} errs.", scope="acme/shared"), reason="test")
+"""
+
+
+def test_several_processes_write_one_file(url: str, opened: Callable[..., unsay.Memory]) -> None:
+    writers = [
+        subprocess.Popen([sys.executable, "-c", WRITER, url, str(n)], env=dict(os.environ)) for n in range(3)
+    ]
+    assert [writer.wait(120) for writer in writers] == [0, 0, 0]
+    memory = opened()
+    memory.sweep()
+    walked = memory.verify_audit(scope="acme/shared")
+    assert (walked.ok, walked.complete, walked.anchored.seq) == (True, True, walked.length)
+    contents = {found.content for found in unsay.every(memory.list, scope="acme/shared")}
+    assert contents == {f"Writer {n} says {number}." for n in range(3) for number in range(15)}
+    assert memory.statistics(scope="acme/shared").index.pending == 0
+
+
+def test_a_chain_that_was_mended_is_told_by_the_anchors(
+    url: str, opened: Callable[..., unsay.Memory], tmp_path: Path
+) -> None:
+    with opened() as memory:
+        memory.remember(LISBON, scope=SCOPE)
+    before = (tmp_path / "memory.db").read_bytes()
+    with opened() as memory:
+        memory.remember(TOFU, scope=SCOPE)
+        assert memory.verify_audit(scope=SCOPE).ok, "the control"
+    (tmp_path / "memory.db").write_bytes(before)
+    with opened() as memory:
+        memory.remember("Alice has a dog.", scope=SCOPE)
+        walked = memory.verify_audit(scope=SCOPE)
+    assert (walked.ok, walked.first_bad) == (False, 2)
+
+
+def test_a_file_is_handed_in_as_messages(opened: Callable[..., unsay.Memory]) -> None:
+    with pytest.raises(unsay.InvalidRequestError, match="messages"):
+        opened().upload("run-1", scope=SCOPE)
