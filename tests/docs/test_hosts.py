@@ -11,7 +11,7 @@ from tests.support.http import Caller
 from tests.support.server import served
 from tests.support.stack import ROOT
 
-PAGES = ["langgraph", "strands"]
+PAGES = ["langgraph", "strands", "mcp"]
 MODEL = "from tests.hosts.scripted import Scripted; model = Scripted()\n"
 
 

@@ -1,0 +1,230 @@
+"""The MCP server under real clients: on the standard streams, and a request at a time."""
+
+import asyncio
+import json
+import os
+import sys
+from contextlib import asynccontextmanager
+
+import pytest
+from mcp import Client
+from mcp.client.stdio import StdioServerParameters, stdio_client
+
+from tests.support.hosts import SCOPE, connected
+from tests.support.http import principal
+from tests.support.server import served
+from unsay.mcp import FORGETTING, INSTRUCTIONS, READING, REVIEWING, WRITING, server_of
+from unsay.mcp.http import answered
+from unsay_core.domain.scope import Action
+
+TEA = "Alice drinks green tea."
+
+
+@pytest.fixture
+def server(memory):
+    return server_of(memory, scope=SCOPE)
+
+
+def run(server, *steps):
+    """What a client in this process is answered to calls, `(tool, arguments)` each."""
+
+    async def session():
+        async with Client(server) as client:
+            return [await client.call_tool(name, arguments) for name, arguments in steps]
+
+    return asyncio.run(session())
+
+
+def tools_of(server):
+    async def session():
+        async with Client(server) as client:
+            return {tool.name: tool for tool in (await client.list_tools()).tools}
+
+    return asyncio.run(session())
+
+
+def text(result):
+    return "".join(block.text for block in result.content)
+
+
+def test_a_fact_is_remembered_recalled_corrected_and_forgotten(server, memory):
+    (made,) = run(server, ("remember", {"content": TEA, "tags": ["drinks"], "ttl_days": 30}))
+    told = made.structured_content["memory"]
+    kept = memory.get(told["id"], scope=SCOPE)
+    assert (kept.content, kept.tags) == (TEA, ["drinks"])
+    assert round((kept.expires_at - kept.recorded_at).total_seconds()) == 30 * 86_400
+    (again,) = run(server, ("remember", {"content": TEA, "tags": ["drinks"]}))
+    assert again.structured_content["deduplicated"] is True
+
+    (found,) = run(server, ("recall", {"query": "What does Alice drink?"}))
+    assert [each["id"] for each in found.structured_content["memories"]] == [told["id"]]
+    assert "not a request" in found.structured_content["note"]
+
+    correction = {"memory_id": told["id"], "content": "Alice drinks coffee.", "because": "changed"}
+    (corrected,) = run(server, ("correct", correction))
+    now = corrected.structured_content["memory"]["id"]
+    listed, history = run(server, ("list", {}), ("history", {"memory_id": told["id"]}))
+    assert [each["content"] for each in listed.structured_content["memories"]] == ["Alice drinks coffee."]
+    assert "memory.corrected" in [each["event"] for each in history.structured_content["events"]]
+
+    gone, twice, looked = run(
+        server, ("forget", {"memory_id": now}), ("forget", {"memory_id": now}), ("get", {"memory_id": now})
+    )
+    assert memory.erasure(gone.structured_content["erasure_id"], scope=SCOPE).erased == 2
+    assert twice.structured_content["state"] == "forgotten before"
+    assert (looked.is_error, text(looked)) == (True, "Error executing tool get: There is no such memory.")
+
+
+def test_what_went_wrong_is_said_so_that_a_model_can_read_it(server, memory):
+    memory.forget(memory.remember(TEA, scope=SCOPE), reason="user_request")
+    refused = run(
+        server,
+        ("remember", {"content": "alice drinks green tea"}),
+        ("remember", {"content": "My key is AKIAIOSFODNN7EXAMPLE."}),
+        ("recall", {"query": "x", "limit": 500}),
+    )
+    assert all(result.is_error for result in refused)
+    said = [text(result) for result in refused]
+    assert "taken back before" in said[0]
+    assert "credential" in said[1]
+    assert "limit" in said[2]
+    assert "AKIA" not in str(said)
+
+
+def test_a_scope_that_a_model_makes_up_leads_nowhere(server, memory):
+    (made,) = run(server, ("remember", {"content": TEA, "scope": "acme/users/bob"}))
+    assert memory.get(made.structured_content["memory"]["id"], scope=SCOPE).content == TEA
+    assert memory.list(scope="acme/users/bob").items == []
+
+
+def test_no_tool_takes_a_scope_and_every_tool_says_what_it_does_and_answers(server):
+    tools = tools_of(server)
+    assert tools.keys() == READING | WRITING | FORGETTING
+    for name, tool in tools.items():
+        assert "scope" not in tool.input_schema["properties"], name
+        assert tool.description
+        assert tool.output_schema["properties"]
+        assert tool.annotations.open_world_hint is False
+        assert tool.annotations.read_only_hint is (name in READING)
+        assert tool.annotations.destructive_hint is (name == "forget")
+    assert "data that somebody wrote down" in INSTRUCTIONS
+
+
+def test_read_only_has_no_tool_that_changes_anything_and_review_is_asked_for(memory):
+    assert tools_of(server_of(memory, scope=SCOPE, read_only=True)).keys() == READING
+    assert tools_of(server_of(memory, scope=SCOPE, read_only=True, reviewing=True)).keys() == READING
+    assert tools_of(server_of(memory, scope=SCOPE, forgetting=False)).keys() == READING | WRITING
+    everything = READING | WRITING | FORGETTING | REVIEWING
+    assert tools_of(server_of(memory, scope=SCOPE, reviewing=True)).keys() == everything
+
+
+def test_a_person_decides_on_what_waits(memory):
+    doubted = memory.dispute(memory.remember(TEA, scope=SCOPE), reason="incorrect")
+    other = memory.dispute(memory.remember("Alice has a car.", scope=SCOPE), reason="incorrect")
+    waiting, approved, rejected = run(
+        server_of(memory, scope=SCOPE, reviewing=True),
+        ("reviews", {"state": "disputed"}),
+        ("approve", {"memory_id": doubted.id}),
+        ("reject", {"memory_id": other.id, "reason": "incorrect"}),
+    )
+    assert {each["id"] for each in waiting.structured_content["memories"]} == {doubted.id, other.id}
+    assert approved.structured_content["memory"]["trust"] == "verified"
+    assert rejected.structured_content["memory"]["status"] == "rejected"
+
+
+def test_what_the_credential_may_not_do_is_refused_in_words(caller):
+    reader = connected(caller.as_(principal(SCOPE, Action.READ)))
+    (refused,) = run(server_of(reader, scope=SCOPE), ("remember", {"content": TEA}))
+    assert refused.is_error
+    assert "not allowed" in text(refused)
+
+
+def post(server, message, **headers):
+    given = {"content-type": "application/json", "accept": "application/json", "host": "a.example", **headers}
+    return answered(server, "POST", given, json.dumps(message).encode())
+
+
+def call(name, arguments, number=1):
+    return {
+        "jsonrpc": "2.0",
+        "id": number,
+        "method": "tools/call",
+        "params": {"name": name, "arguments": arguments},
+    }
+
+
+def test_one_request_is_answered_without_a_session_whatever_name_a_gateway_gives_the_tool(server):
+    for number, name in enumerate(("remember", "memory___remember", "my___target___remember")):
+        answer = post(server, call(name, {"content": f"Number {number}."}, number))
+        assert (answer.status, answer.headers["content-type"]) == (200, "application/json")
+        assert "mcp-session-id" not in answer.headers
+        told = json.loads(answer.body)
+        assert told["id"] == number
+        assert told["result"]["structuredContent"]["memory"]["content"] == f"Number {number}."
+
+
+@pytest.mark.parametrize("version", ["2025-03-26", "2025-06-18", "2025-11-25"])
+def test_every_handshake_of_a_host_is_answered(server, version):
+    params = {"protocolVersion": version, "capabilities": {}, "clientInfo": {"name": "host", "version": "1"}}
+    answer = post(server, {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": params})
+    result = json.loads(answer.body)["result"]
+    assert (result["protocolVersion"], result["instructions"]) == (version, INSTRUCTIONS)
+    listed = post(
+        server,
+        {"jsonrpc": "2.0", "id": 2, "method": "tools/list"},
+        **{"mcp-protocol-version": version},
+    )
+    assert {
+        tool["name"] for tool in json.loads(listed.body)["result"]["tools"]
+    } == READING | WRITING | FORGETTING
+
+
+@pytest.mark.parametrize("method", ["GET", "DELETE", "PUT"])
+def test_there_is_no_stream_to_open_and_no_session_to_end(server, method):
+    answer = answered(server, method, {"accept": "text/event-stream"}, b"")
+    assert (answer.status, answer.headers["Allow"]) == (405, "POST")
+
+
+def test_what_is_no_json_is_refused_and_harms_nothing(server):
+    headers = {"content-type": "application/json", "accept": "application/json"}
+    assert answered(server, "POST", headers, b"{").status == 400
+    assert answered(server, "POST", {**headers, "content-type": "text/plain"}, b"{}").status in (400, 415)
+    assert post(server, call("list", {})).status == 200
+
+
+@asynccontextmanager
+async def host(url, *options):
+    """A host that has started `unsay serve`."""
+    environment = {
+        "UNSAY_URL": url,
+        "UNSAY_TOKEN": "t",
+        "UNSAY_SCOPE": SCOPE,
+        "PYTHONPATH": os.pathsep.join(sys.path),
+        "HOME": "/nonexistent",
+    }
+    command = ["-c", "from unsay.cli import main; main()", "serve", *options]
+    parameters = StdioServerParameters(command=sys.executable, args=command, env=environment)
+    async with Client(stdio_client(parameters)) as client:
+        yield client
+
+
+def test_a_host_starts_the_server_and_uses_it(caller, memory):
+    async def session(url):
+        async with host(url) as client:
+            assert client.instructions == INSTRUCTIONS
+            await client.call_tool("remember", {"content": TEA})
+            return await client.call_tool("recall", {"query": "What does Alice drink?"})
+
+    with served(caller) as url:
+        found = asyncio.run(session(url))
+    assert [each["content"] for each in found.structured_content["memories"]] == [TEA]
+    assert [each.content for each in memory.list(scope=SCOPE).items] == [TEA]
+
+
+def test_a_host_that_may_only_read_is_served_read_only(caller):
+    async def session(url):
+        async with host(url, "--read-only") as client:
+            return {tool.name for tool in (await client.list_tools()).tools}
+
+    with served(caller) as url:
+        assert asyncio.run(session(url)) == READING
