@@ -40,6 +40,8 @@ SIZES = {
     "project": Size(memory_mb=512, timeout_seconds=60),
     "index": Size(memory_mb=512, timeout_seconds=45),
     "extract": Size(memory_mb=512, timeout_seconds=180),
+    "jobs": Size(memory_mb=512, timeout_seconds=120),
+    "sweep": Size(memory_mb=512, timeout_seconds=60),
 }
 
 
@@ -130,6 +132,8 @@ class Functions(Construct):
         self.project = self._function("project")
         self.index = self._function("index")
         self.extract = self._function("extract")
+        self.jobs = self._function("jobs")
+        self.sweep = self._function("sweep")
 
     @property
     def all(self) -> dict[str, PythonFunction]:
@@ -140,6 +144,8 @@ class Functions(Construct):
             "project": self.project,
             "index": self.index,
             "extract": self.extract,
+            "jobs": self.jobs,
+            "sweep": self.sweep,
         }
 
     def _function(self, name: str) -> PythonFunction:

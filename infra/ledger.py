@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from infra.stage import Stage
 
 DUE_INDEX = "due"
+RECOVERY_DAYS = 35  # for which a table can be restored to any of its moments; receipts say it
 
 
 class Tables(Construct):
@@ -49,7 +50,7 @@ class Tables(Construct):
             sort_key=_string("sk"),
             billing_mode=dynamodb.BillingMode.PAY_PER_REQUEST,
             point_in_time_recovery_specification=dynamodb.PointInTimeRecoverySpecification(
-                point_in_time_recovery_enabled=True
+                point_in_time_recovery_enabled=True, recovery_period_in_days=RECOVERY_DAYS
             ),
             stream=stream,
             time_to_live_attribute=time_to_live_attribute,

@@ -32,7 +32,8 @@ INDEX_CONCURRENCY = 2
 INDEX_VISIBILITY = Duration.seconds(60)
 # Being throttled or waiting for the index spends a receive, so a message gets some two hours of them.
 INDEX_RECEIVES = 100
-MARKERS = ["#P", "#Q"]  # of memories that are owed to the projections, of batches that are due
+# Of memories that are owed to the projections, of batches that are due, and of jobs that are called for.
+MARKERS = ["#P", "#Q", "#E", "#J"]
 ANY_CHANGE = ["INSERT", "MODIFY", "REMOVE"]
 FAILED_RETENTION = Duration.days(14)
 

@@ -57,7 +57,7 @@ class ScopeRole:
     name: str
     trusted: tuple[str, ...]
     items: tuple[Items, ...]
-    documents: bool = False
+    documents: tuple[str, ...] = ()
     intake: tuple[str, ...] = ()  # on the files that wait in its scope's prefix
     anchors: str | None = None
     knowledge_base: tuple[str, ...] = ()
@@ -116,12 +116,34 @@ ROLES = (
             Items("LedgerDelete", LEDGER, ("DeleteItem",), "PXW"),
             Items("LedgerCheck", LEDGER, ("ConditionCheckItem",), "PW"),
         ),
-        documents=True,
+        documents=("GetObject", "PutObject", "DeleteObject"),
         anchors=ADD,
         knowledge_base=(
             "IngestKnowledgeBaseDocuments",
             "DeleteKnowledgeBaseDocuments",
             "GetKnowledgeBaseDocuments",
+        ),
+    ),
+    # It removes what a forget selects, wherever the ledger has it, and looks whether the projections did too.
+    ScopeRole(
+        "Remover",
+        trusted=("jobs",),
+        items=(
+            *READ,
+            Items("LedgerPut", LEDGER, ("PutItem",), "HMVPREKCJD"),
+            Items("LedgerDelete", LEDGER, ("DeleteItem",), "MVDKRCQIJ"),
+            Items("RecordAppend", RECORD, ("PutItem",), "AT"),
+        ),
+        documents=("DeleteObject",),
+        knowledge_base=("GetKnowledgeBaseDocuments",),
+    ),
+    ScopeRole(
+        "Sweeper",
+        trusted=("sweep",),
+        items=(
+            *READ,
+            Items("LedgerPut", LEDGER, ("PutItem",), "HMPEJ"),
+            Items("RecordAppend", RECORD, ("PutItem",), "A"),
         ),
     ),
 )
@@ -139,7 +161,7 @@ class RootRole:
 # An index holds all scopes of a root, so its roles open a root, and nothing else: no item, no document.
 # QueryVectors with a filter needs GetVectors too.
 ROOT_ROLES = (
-    RootRole("Finder", trusted=("api", "extract"), actions=("QueryVectors", "GetVectors")),
+    RootRole("Finder", trusted=("api", "extract", "jobs"), actions=("QueryVectors", "GetVectors")),
     RootRole(
         "Indexer", trusted=("index",), actions=("CreateIndex", "PutVectors", "GetVectors", "DeleteVectors")
     ),
@@ -207,7 +229,7 @@ class ScopeRoles(Construct):
     def _tagged_role(self, spec: ScopeRole) -> iam.Role:
         statements = [self._items_statement(items) for items in spec.items]
         if spec.documents:
-            statements += self._document_statements()
+            statements += self._document_statements(spec.documents)
         if spec.intake:
             statements.append(_objects_statement("Intake", self._intake.bucket, *spec.intake))
         if spec.anchors:
@@ -271,10 +293,10 @@ class ScopeRoles(Construct):
             },
         )
 
-    def _document_statements(self) -> list[iam.PolicyStatement]:
+    def _document_statements(self, actions: tuple[str, ...]) -> list[iam.PolicyStatement]:
         bucket = self._documents.bucket
         return [
-            _objects_statement("Documents", bucket, "GetObject", "PutObject", "DeleteObject"),
+            _objects_statement("Documents", bucket, *actions),
             _listing_statement("DocumentList", bucket, "ListBucket"),
         ]
 

@@ -14,7 +14,8 @@ from infra.functions import Functions
 from infra.http_api import HttpApi
 from infra.index import IndexGenerations, index_specs
 from infra.intake import Intake
-from infra.ledger import Tables
+from infra.jobs import Jobs
+from infra.ledger import RECOVERY_DAYS, Tables
 from infra.oidc import oidc_setting
 from infra.pepper import Pepper
 from infra.projection import Projection
@@ -25,7 +26,9 @@ from unsay_core.settings import (
     AuthorizerSettings,
     ExtractSettings,
     IndexSettings,
+    JobsSettings,
     ProjectSettings,
+    SweepSettings,
 )
 
 if TYPE_CHECKING:
@@ -63,19 +66,22 @@ class UnsayStack(Stack):
         )
         self.projection = Projection(self, "Projection", stage=stage)
         self.extraction = Extraction(self, "Extraction", bus=self.projection.bus, intake=self.intake.bucket)
+        self.jobs = Jobs(self, "Jobs")
         self.http_api = HttpApi(
             self, "Http", api=self.functions.api, authorizer=self.functions.authorizer, stage=stage
         )
         self._wire_requests()
         self._wire_projection()
         self._wire_extraction()
+        self._wire_jobs()
         Watch(
             self,
             "Watch",
             http_api=self.http_api,
             functions=self.functions,
             projection=self.projection,
-            dead_letters=self.projection.dead_letters | {"extract": self.extraction.dead},
+            dead_letters=self.projection.dead_letters
+            | {"extract": self.extraction.dead, "jobs": self.jobs.dead},
         )
         self._outputs()
 
@@ -128,6 +134,7 @@ class UnsayStack(Stack):
             registrar_role_arn=self.scope_roles.arn("Registrar"),
             event_bus_name=self.projection.bus.event_bus_name,
             project_dead_letters_url=self.projection.project_dead.queue_url,
+            jobs_queue_url=self.jobs.queue.queue_url,
             **shared,
         )
         index.configure(
@@ -139,6 +146,7 @@ class UnsayStack(Stack):
         self.scope_roles.let_assume(project.role, "Projector", "Registrar")
         self.scope_roles.let_assume(index.role, "Projector", *self.scope_roles.of_roots_for("index"))
         self.projection.run_project(project, self.tables)
+        self.jobs.let_call(project.role)
         self.projection.run_index(index)
 
     def _wire_extraction(self) -> None:
@@ -163,6 +171,31 @@ class UnsayStack(Stack):
         )
         self._let_read_pepper(extract.role)
         self.extraction.run_extract(extract)
+
+    def _wire_jobs(self) -> None:
+        jobs, sweep = self.functions.jobs, self.functions.sweep
+        shared = {
+            "ledger_table": self.tables.ledger.table_name,
+            "record_table": self.tables.record.table_name,
+            "jobs_queue_url": self.jobs.queue.queue_url,
+            "pepper_secret_arn": self.pepper.arn,
+        }
+        jobs.configure(
+            JobsSettings,
+            documents_bucket=self.documents.bucket.bucket_name,
+            index_generations=self.index.setting(self.scope_roles.arn),
+            jobs_dead_letters_url=self.jobs.dead.queue_url,
+            remover_role_arn=self.scope_roles.arn("Remover"),
+            recovery_days=str(RECOVERY_DAYS),
+            **shared,
+        )
+        sweep.configure(SweepSettings, sweeper_role_arn=self.scope_roles.arn("Sweeper"), **shared)
+        self.scope_roles.let_assume(jobs.role, "Remover", *self.scope_roles.of_roots_for("jobs"))
+        self.scope_roles.let_assume(sweep.role, "Sweeper")
+        self._let_read_pepper(jobs.role)
+        self._let_read_pepper(sweep.role)
+        self.jobs.run_jobs(jobs)
+        self.jobs.run_sweep(sweep, self.tables.ledger)
 
     def _let_read_pepper(self, role: iam.Role) -> None:
         role.add_to_policy(
@@ -215,6 +248,10 @@ class UnsayStack(Stack):
             "Guardrail": self.extraction.guardrail,
             "ExtractQueueUrl": self.extraction.queue.queue_url,
             "ExtractDeadLettersUrl": self.extraction.dead.queue_url,
+            "RemoverRoleArn": self.scope_roles.arn("Remover"),
+            "SweeperRoleArn": self.scope_roles.arn("Sweeper"),
+            "JobsQueueUrl": self.jobs.queue.queue_url,
+            "JobsDeadLettersUrl": self.jobs.dead.queue_url,
             "ApiFunctionRoleArn": self.functions.api.role.role_arn,
         }
         for name, value in outputs.items():

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from functions.entrypoint import log_fault, logger
 from unsay_core.adapters.metrics import count
 from unsay_core.application.anchor import anchor_head
+from unsay_core.application.jobs import call_for
 from unsay_core.application.ledger import Area
 from unsay_core.application.ports import UnreadableError
 from unsay_core.application.project import batch_is_ready, domain_event, project_memory
@@ -56,6 +57,9 @@ def _project(record: Mapping[str, Any], heads: dict[str, str]) -> None:
     elif area == Area.READY:
         ready = batch_is_ready(sort, service.work_scope(scope_id))
         service.bus.publish([ready] if ready else [])
+    elif area in (Area.ERASURE, Area.JOB):
+        called = call_for(Area(area), sort, service.work_scope(scope_id))
+        service.jobs.call([called] if called else [])
     elif area == Area.AUDIT and record["eventName"] == "INSERT":
         _anchor(scope_id, heads)
         happened = domain_event(int(sort), service.work_scope(scope_id))

@@ -45,7 +45,7 @@ def handlers(service: FakeService, monkeypatch: pytest.MonkeyPatch) -> Iterator[
     """The deployed modules, with this service in place of the one from the environment."""
     monkeypatch.setenv("AWS_DEFAULT_REGION", "eu-central-1")
     found = {}
-    for name in ("authorizer", "project", "index", "extract"):
+    for name in ("authorizer", "project", "index", "extract", "jobs", "sweep"):
         for variable in settings.variables(getattr(settings, f"{name.capitalize()}Settings")).values():
             monkeypatch.setenv(variable, "https://example.invalid/value")
         found[name] = import_module(f"functions.{name}.handler")

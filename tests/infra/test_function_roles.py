@@ -34,6 +34,18 @@ GRANTED = {
         "sqs:GetQueueAttributes",
         "sqs:GetQueueUrl",
     },
+    "Jobs": LOG
+    | OPEN
+    | {
+        "secretsmanager:GetSecretValue",
+        "sqs:SendMessage",
+        "sqs:ReceiveMessage",
+        "sqs:DeleteMessage",
+        "sqs:ChangeMessageVisibility",
+        "sqs:GetQueueAttributes",
+        "sqs:GetQueueUrl",
+    },
+    "Sweep": LOG | OPEN | {"secretsmanager:GetSecretValue", "sqs:SendMessage", "dynamodb:Query"},
     "Index": LOG
     | OPEN
     | {
@@ -50,6 +62,8 @@ OPENS = {
     "Project": {"Projector", "Registrar"},
     "Index": {"Projector"},
     "Extract": {"Extractor", "Meter"},
+    "Jobs": {"Remover"},
+    "Sweep": {"Sweeper"},
 }
 
 

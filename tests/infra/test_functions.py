@@ -9,7 +9,9 @@ from unsay_core.settings import (
     AuthorizerSettings,
     ExtractSettings,
     IndexSettings,
+    JobsSettings,
     ProjectSettings,
+    SweepSettings,
     variables,
 )
 
@@ -19,6 +21,8 @@ SETTINGS = {
     "project": ProjectSettings,
     "index": IndexSettings,
     "extract": ExtractSettings,
+    "jobs": JobsSettings,
+    "sweep": SweepSettings,
 }
 SIZES = {
     "api": (1024, 29),
@@ -26,6 +30,8 @@ SIZES = {
     "project": (512, 60),
     "index": (512, 45),
     "extract": (512, 180),
+    "jobs": (512, 120),
+    "sweep": (512, 60),
 }
 OUTPUTS = {
     "ApiUrl",
@@ -54,6 +60,10 @@ OUTPUTS = {
     "ExtractQueueUrl",
     "ExtractDeadLettersUrl",
     "ApiFunctionRoleArn",
+    "RemoverRoleArn",
+    "SweeperRoleArn",
+    "JobsQueueUrl",
+    "JobsDeadLettersUrl",
 }
 every_function = pytest.mark.parametrize("name", SETTINGS)
 
@@ -79,7 +89,7 @@ def test_a_function_is_told_exactly_what_its_settings_ask_for(dev, name):
     assert environment.keys() == set(variables(SETTINGS[name]).values())
 
 
-NO_RESOURCE = {"oidc"}
+NO_RESOURCE = {"oidc", "recovery_days"}
 
 
 @every_function

@@ -13,7 +13,10 @@ def stream(template, name):
 
 @pytest.mark.parametrize(
     ("name", "kinds", "suffixes"),
-    [("Ledger", ["INSERT", "MODIFY"], ["#P", "#Q"]), ("Record", ["INSERT", "MODIFY", "REMOVE"], ["#A"])],
+    [
+        ("Ledger", ["INSERT", "MODIFY"], ["#P", "#Q", "#E", "#J"]),
+        ("Record", ["INSERT", "MODIFY", "REMOVE"], ["#A"]),
+    ],
 )
 def test_a_stream_wakes_the_project_function_for_these_areas_only(dev, name, kinds, suffixes):
     mapping = stream(dev, name)
@@ -92,7 +95,7 @@ def test_an_alarm_watches_every_dead_letter_queue(dev):
         if each["Properties"]["Namespace"] == "AWS/SQS"
     }
     assert watched == {name for name in queues if "DeadLetters" in name}
-    assert len(watched) == 3
+    assert len(watched) == 4
 
 
 def test_the_dashboard_shows_every_alarm_and_how_far_the_projections_lag(dev):

@@ -33,6 +33,14 @@ GRANTED = {
         "Ledger": READS | {"PutItem": "MPEXW", "DeleteItem": "PXW", "ConditionCheckItem": "PW"},
         "Record": READS,
     },
+    "Remover": {
+        "Ledger": READS | {"PutItem": "HMVPREKCJD", "DeleteItem": "MVDKRCQIJ"},
+        "Record": READS | {"PutItem": "AT"},
+    },
+    "Sweeper": {
+        "Ledger": READS | {"PutItem": "HMPEJ"},
+        "Record": READS | {"PutItem": "A"},
+    },
 }
 TRUSTED = {
     "Reader": ["FunctionsApiRole"],
@@ -40,6 +48,8 @@ TRUSTED = {
     "Eraser": ["FunctionsApiRole"],
     "Extractor": ["FunctionsExtractRole"],
     "Projector": ["FunctionsProjectRole", "FunctionsIndexRole"],
+    "Remover": ["FunctionsJobsRole"],
+    "Sweeper": ["FunctionsSweepRole"],
 }
 KNOWLEDGE_BASE = {
     "Reader": RETRIEVE,
@@ -47,6 +57,8 @@ KNOWLEDGE_BASE = {
     "Eraser": set(),
     "Extractor": RETRIEVE,
     "Projector": WRITE_INDEX,
+    "Remover": {"GetKnowledgeBaseDocuments"},
+    "Sweeper": set(),
 }
 
 EVERY_ROLE = (*GRANTED, "Access", "Registrar", "Meter")
@@ -141,10 +153,15 @@ def test_a_role_calls_the_knowledge_base_only_for_its_own_part(dev, role):
         assert statement["Resource"] == {"Fn::GetAtt": [knowledge_base, "KnowledgeBaseArn"]}
 
 
-def test_only_the_projector_touches_documents_and_only_under_its_own_prefix(dev):
-    assert {role for role in EVERY_ROLE if on_bucket(dev, role, "Documents")} == {"Projector"}
-    objects, listing = on_bucket(dev, "Projector", "Documents")
-    assert actions_of(objects, "s3") == {"GetObject", "PutObject", "DeleteObject"}
+@pytest.mark.parametrize(
+    ("role", "actions"),
+    [("Projector", {"GetObject", "PutObject", "DeleteObject"}), ("Remover", {"DeleteObject"})],
+)
+def test_only_these_touch_documents_and_only_under_their_own_prefix(dev, role, actions):
+    touching = {role for role in EVERY_ROLE if on_bucket(dev, role, "Documents")}
+    assert touching == {"Projector", "Remover"}
+    objects, listing = on_bucket(dev, role, "Documents")
+    assert actions_of(objects, "s3") == actions
     assert objects["Resource"] == objects_of_own_scope(dev, "Documents")
     assert actions_of(listing, "s3") == {"ListBucket"}
     lists_its_own_prefix_only(listing)

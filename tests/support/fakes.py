@@ -17,24 +17,30 @@ from unsay_core.application.access import UseNotes
 from unsay_core.application.authenticate import Authenticator
 from unsay_core.application.bindings import RecentBindings
 from unsay_core.application.breaker import Breaker, GuardedSearch
+from unsay_core.application.due import due_at
 from unsay_core.application.extract import Extractor
 from unsay_core.application.graves import Standing
+from unsay_core.application.job_scope import named_by
 from unsay_core.application.keys import Keyring
-from unsay_core.application.ledger import Area, ready_ref, upload_ref
+from unsay_core.application.ledger import Area, ready_ref, ref_of, upload_ref
 from unsay_core.application.metering import Meter
 from unsay_core.application.ports import (
     Anchor,
     AuditScope,
     ConflictError,
     IndexScope,
+    JobScope,
     OpenScope,
     ProjectScope,
     WorkScope,
 )
 from unsay_core.application.scopes import NotedOnce
+from unsay_core.application.sweep import Due
 from unsay_core.application.transfers import StoredFile, TransferScope
 from unsay_core.application.uploads import Address, Intake, IntakeScope, TranscriptError
 from unsay_core.bootstrap.aws import EXTRACTOR
+from unsay_core.bootstrap.generations import NoSearch
+from unsay_core.bootstrap.jobs import SWEEPING
 from unsay_core.contracts.portable import FORM
 from unsay_core.domain.errors import NotFoundError
 from unsay_core.domain.scope import Action, Principal, PrincipalKind, Scope
@@ -47,7 +53,8 @@ if TYPE_CHECKING:
     from unsay_core.application.access import ApiKey
     from unsay_core.application.bindings import Binding
     from unsay_core.application.graves import Grave
-    from unsay_core.application.ports import IndexTask
+    from unsay_core.application.ledger import Ref
+    from unsay_core.application.ports import IndexTask, JobTask
     from unsay_core.application.reindex import Reached
     from unsay_core.application.uploads import Parse
     from unsay_core.domain.memory import Memory
@@ -305,6 +312,37 @@ class MemoryIndexQueue:
         self.postponed |= receipts
 
 
+class MemoryJobQueue:
+    """See `JobQueue`."""
+
+    def __init__(self) -> None:
+        self.tasks: list[JobTask] = []
+        self.postponed: dict[str, int] = {}
+
+    def call(self, tasks: Sequence[JobTask]) -> None:
+        self.tasks.extend(tasks)
+
+    def postpone(self, receipts: Mapping[str, int]) -> None:
+        self.postponed |= receipts
+
+
+class MemoryDueList:
+    """See `DueList`: what each entry says of itself, as if it were written where it lies now."""
+
+    def __init__(self, service: FakeService) -> None:
+        self._service = service
+
+    def until(self, now: datetime, *, limit: int) -> list[Due]:
+        found = [
+            Due(scope_id, area, ref_of(entry).id, at)
+            for scope_id, ledger in self._service.ledgers.items()
+            for area in Area
+            for entry in ledger.page(area, limit=1_000_000)
+            if (at := due_at(entry, self._service.written.get((scope_id, ref_of(entry)), now)))
+        ]
+        return sorted((due for due in found if due.at <= now), key=lambda due: due.at)[:limit]
+
+
 class MemoryDeadLetters:
     """See `DeadLetters`; `down` is what it raises when it cannot be reached."""
 
@@ -376,6 +414,10 @@ class FakeService:
         self.generations = {1: self.knowledge_base}
         self.breaker = Breaker(self.clock.monotonic)
         self.queue = MemoryIndexQueue()
+        self.jobs = MemoryJobQueue()
+        self.postponer = self.jobs
+        self.due = MemoryDueList(self)
+        self.written: dict[tuple[str, Ref[Any]], datetime] = {}  # when an entry was written, if it matters
         self.model = FakeModel()
         self.counters = MemoryCounters()
         self.dead_letters = MemoryDeadLetters()
@@ -432,6 +474,30 @@ class FakeService:
         """A scope as the index λ opens it."""
         indexes = {number: FakeIndex(base, scope_id) for number, base in self.generations.items()}
         return IndexScope(scope_id, self.ledgers[scope_id], self.documents[scope_id], indexes)
+
+    def job_scope(self, task: JobTask) -> JobScope | None:
+        """A scope as the jobs λ opens it."""
+        opened = self.sweep_scope(task.scope_id)
+        if opened is None:
+            return None
+        parts = {part.name: getattr(opened, part.name) for part in fields(opened)}
+        index = self.index_scope(task.scope_id)
+        return JobScope(**parts, documents=index.documents, indexes=index.indexes)
+
+    def sweep_scope(self, scope_id: str) -> OpenScope | None:
+        """A scope as the sweep λ opens it."""
+        scope = named_by(self.ledgers[scope_id], scope_id, self.keyring)
+        if scope is None:
+            return None
+        return OpenScope(
+            scope=scope,
+            id=scope_id,
+            root_id=self.keyring.scope_id(scope.root),
+            principal=SWEEPING,
+            keys=self.keyring.for_scope(scope_id),
+            ledger=self.ledgers[scope_id],
+            search=NoSearch(),
+        )
 
     def extract_ledger(self, scope_id: str) -> MemoryLedger:
         """The ledger of one scope, as the extract λ has it."""

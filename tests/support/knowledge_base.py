@@ -54,6 +54,16 @@ class FakeKnowledgeBase:
                     self.documents[scope_id, memory_id] = memory
             self.waiting.clear()
 
+    def lose(self, memory_id: str) -> None:
+        """A document is gone, and nobody asked for it."""
+        with self.lock:
+            self.documents = {place: m for place, m in self.documents.items() if place[1] != memory_id}
+
+    def hold(self, scope_id: str, memory: Memory) -> None:
+        """A document is there, and nobody asked for it."""
+        with self.lock:
+            self.documents[scope_id, memory.id] = memory
+
     def holds(self, memory_id: str) -> bool:
         """True if a document of the memory is there or on its way."""
         with self.lock:

@@ -19,7 +19,7 @@ from unsay_core.application.ledger import (
     Work,
 )
 from unsay_core.domain.audit import AuditEntry, Event, Happening, sealed
-from unsay_core.domain.erasure import Cascaded, Erasure
+from unsay_core.domain.erasure import Cascaded, Erasure, Fence, Phase
 from unsay_core.domain.job import Job, JobKind, JobProblem, JobState
 from unsay_core.domain.memory import (
     Because,
@@ -136,7 +136,21 @@ def audit_entry(seq: int = 1) -> AuditEntry:
 
 EVERY_ENTRY: dict[str, Entry] = {
     "a fresh head": Head(),
-    "a head": Head(seq=41, hash="ab" * 32, epoch=3, memories=7),
+    "a head": Head(seq=41, hash="ab" * 32, epoch=3, memories=7, scope="acme/alice", tidy_at=AT),
+    "a head with fences": Head(
+        seq=41,
+        fences=(
+            Fence("era_1", {"ids": ["mem_1"]}, 40, AT, Reason.TEST, TombstoneKind.ID),
+            Fence(
+                "era_2",
+                {"filter": {"metadata": {"n": Decimal("1.0")}}},
+                41,
+                SECOND,
+                Reason.OTHER,
+                TombstoneKind.VALUE,
+            ),
+        ),
+    ),
     "a plain memory": memory(),
     "a memory of hard values": HARD_MEMORY,
     "a memory of empty values": memory(2, content=" ", tags=(), data=None, metadata={}),
@@ -195,6 +209,19 @@ EVERY_ENTRY: dict[str, Entry] = {
         revision=4,
     ),
     "a bare job": Job("job_2", JobKind.EXPORT, JobState.RUNNING, "key_1", AT, 0),
+    "an erasure at work": Erasure(
+        id="era_3",
+        selector={"all": True},
+        reason=Reason.TEST,
+        requested_at=AT,
+        actor="key_1",
+        phase=Phase.SWEEP,
+        cursor="mem_1",
+        bury=TombstoneKind.ID,
+        seq=7,
+        waits_for="index",
+        retained_until=SECOND,
+    ),
     "a bare receipt": Erasure("era_2", {}, Reason.TEST, AT, "key_1"),
     "a run": Run(
         "run:1",

@@ -10,7 +10,7 @@ from tests.support.fakes import FakeService
 from tests.support.http import ADMIN
 from tests.support.samples import AT, memory
 from unsay_core.application.digests import keyed_wording
-from unsay_core.application.draft import Draft
+from unsay_core.application.draft import TIDIED_EVERY, Draft
 from unsay_core.application.ledger import HEAD, Area, Head, Pending, Work, audit_ref, memory_ref
 from unsay_core.application.ports import ConflictError, OpenScope
 from unsay_core.domain.audit import GENESIS, Event, Happening, entry_hash
@@ -46,7 +46,7 @@ def test_the_first_change_begins_the_chain(opened: OpenScope) -> None:
     entry = opened.ledger.read([audit_ref(1)]).get(audit_ref(1))
     assert entry is not None
     assert (entry.seq, entry.prev, entry.hash) == (1, GENESIS, entry_hash(entry))
-    assert head(opened) == Head(seq=1, hash=entry.hash)
+    assert head(opened) == Head(seq=1, hash=entry.hash, scope="s", tidy_at=AT + TIDIED_EVERY)
 
 
 def test_each_change_is_bound_to_the_one_before(opened: OpenScope) -> None:

@@ -79,6 +79,7 @@ class ProjectSettings(Settings):
     documents_bucket: str
     anchors_bucket: str
     index_queue_url: str
+    jobs_queue_url: str
     project_dead_letters_url: str
     event_bus_name: str
     projector_role_arn: str
@@ -114,3 +115,29 @@ class IndexSettings(Settings):
     index_queue_url: str
     index_dead_letters_url: str
     projector_role_arn: str
+
+
+@dataclass(frozen=True, slots=True)
+class JobsSettings(Settings):
+    """The jobs λ: work that outlasts a request. `recovery_days` is how long the tables can be restored."""
+
+    ledger_table: str
+    record_table: str
+    documents_bucket: str
+    index_generations: str
+    jobs_queue_url: str
+    jobs_dead_letters_url: str
+    remover_role_arn: str
+    pepper_secret_arn: str
+    recovery_days: str
+
+
+@dataclass(frozen=True, slots=True)
+class SweepSettings(Settings):
+    """The sweep λ: it finds what is due in the one index it may query, and opens each scope for the rest."""
+
+    ledger_table: str
+    record_table: str
+    jobs_queue_url: str
+    sweeper_role_arn: str
+    pepper_secret_arn: str

@@ -7,7 +7,8 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from unsay_core.adapters.aws_errors import translated
-from unsay_core.application.ports import IndexTask
+from unsay_core.application.ledger import Area
+from unsay_core.application.ports import IndexTask, JobTask
 from unsay_core.application.project import BATCH_READY
 from unsay_core.domain.ids import is_digest, is_id
 
@@ -45,6 +46,26 @@ class SqsIndexQueue:
         with translated("the index queue"):
             answer = self._client.get_queue_attributes(QueueUrl=self._url, AttributeNames=wanted)
         return int(answer["Attributes"]["ApproximateNumberOfMessages"])
+
+
+class SqsJobQueue:
+    """See `JobQueue`."""
+
+    def __init__(self, client: SQSClient, url: str) -> None:
+        self._client = client
+        self._url = url
+
+    def call(self, tasks: Sequence[JobTask]) -> None:
+        """Send in batches."""
+        for at in range(0, len(tasks), MOST):
+            entries: Any = [
+                {"Id": str(number), "MessageBody": body_of_job(task)}
+                for number, task in enumerate(tasks[at : at + MOST])
+            ]
+            with translated("the job queue"):
+                answer = self._client.send_message_batch(QueueUrl=self._url, Entries=entries)
+            if answer.get("Failed"):
+                raise RuntimeError("the job queue refused a message")
 
 
 class SqsPostponer:
@@ -108,6 +129,21 @@ def task_of_message(body: str) -> IndexTask:
             root_id = root if isinstance(root, str) and is_digest(root) else None
             return IndexTask(scope_id, memory_id, seq, root_id, rebuild=message.get("rebuild") is True)
     raise ValueError("this names no work in any scope")
+
+
+def body_of_job(task: JobTask) -> str:
+    """A call for a job as a message carries it: ids, and the kind, which says what may open the scope."""
+    return json.dumps({"sid": task.scope_id, "area": task.area.value, "id": task.id, "kind": task.kind})
+
+
+def job_of_message(body: str) -> JobTask:
+    """The job a message calls for; raises `ValueError` if it names none, or no scope."""
+    message = json.loads(body)
+    named = [message.get(name) for name in ("sid", "area", "id", "kind")] if isinstance(message, dict) else []
+    match named:
+        case [str(scope_id), "E" | "J" as area, str(job_id), str(kind)] if is_digest(scope_id):
+            return JobTask(scope_id, Area(area), job_id, kind)
+    raise ValueError("this names no job in any scope")
 
 
 def batch_of_event(event: Mapping[str, Any]) -> tuple[str, str, int]:

@@ -7,6 +7,8 @@ from aws_lambda_powertools.metrics import MetricUnit, single_metric
 FOREIGN_HITS = "ForeignHits"  # the knowledge base answered with what lies in another scope
 DEGRADED = "DegradedRecalls"  # a recall went without a store, or without a part of one, for a `reason`
 
+STUCK = "StuckJobs"  # a job had not moved for long, and was called again
+
 
 def count(name: str, value: int = 1, **dimensions: str) -> None:
     """Say how often something happened; CloudWatch reads it from the log."""

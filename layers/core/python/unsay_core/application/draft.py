@@ -8,6 +8,7 @@ decided on the same state cannot both be right.
 from __future__ import annotations
 
 from dataclasses import replace
+from datetime import timedelta
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from unsay_core.application.digests import duplicate_digest, keyed_wording, waiting_digest
@@ -62,6 +63,7 @@ _GUARDS = {
     Area.JOB: "revision",
 }
 _NEVER_TWICE = frozenset({Area.MEMORY, Area.VERSION, Area.AUDIT})
+TIDIED_EVERY = timedelta(days=1)  # how often a scope's projections are held against its ledger
 CHANGED_MOST = 100  # places in one transaction
 READ_MOST = 100  # places in one read of the ledger
 
@@ -84,6 +86,11 @@ class Draft:
     def seq(self) -> int:
         """The place of the next audit entry."""
         return self._head.seq + 1
+
+    @property
+    def head(self) -> Head:
+        """The head as this change leaves it."""
+        return self._head
 
     @property
     def size(self) -> int:
@@ -182,8 +189,22 @@ class Draft:
         self.delete(memory_ref(memory.id))
         if memory.review and memory.review.decision is None:
             self.delete(reviewable_ref(memory.id))
+        self.owe_removal(memory.id, erasure_id=erasure_id)
+
+    def owe_removal(self, memory_id: str, *, erasure_id: str | None = None) -> None:
+        """Leave the marker by which the projections let go of what the ledger does not have."""
         root_id = self._opened.root_id
-        self.put(Pending(memory.id, self.seq, Work.DELETE, erasure_id=erasure_id, root_id=root_id))
+        self.put(Pending(memory_id, self.seq, Work.DELETE, erasure_id=erasure_id, root_id=root_id))
+
+    def lapse(self, memory: Memory) -> None:
+        """Tell the projections that a memory has come to its end; it stays as it is."""
+        self._thread(memory)
+        self.put(replace(memory, seq=self.seq, lapsed=True))
+        self.owe(memory)
+
+    def tidy_next(self, at: datetime) -> None:
+        """Say when the projections are next held against the ledger."""
+        self._head = replace(self._head, tidy_at=at)
 
     def new_epoch(self) -> None:
         """Mark an erasure: work that began before it must not commit after it."""
@@ -199,7 +220,13 @@ class Draft:
         self._before.clear()
         actor = self._opened.principal.id
         entry = sealed(AuditEntry(self.seq, self.at, actor, happening, prev=self._head.hash))
-        self._head = replace(self._head, seq=entry.seq, hash=entry.hash)
+        self._head = replace(
+            self._head,
+            seq=entry.seq,
+            hash=entry.hash,
+            scope=self._opened.scope.canonical,
+            tidy_at=self._head.tidy_at or self.at + TIDIED_EVERY,
+        )
         self.put(entry)
         return entry
 

@@ -98,7 +98,7 @@ def fill(
     while more:
         page: Page[Memory] = page_of(opened.ledger, Area.MEMORY, after=after, limit=AT_ONCE)
         after, more = page.next_after, page.next_after is not None
-        wanted = {memory.id: memory for memory in page.entries if is_indexable(memory)}
+        wanted = {memory.id: memory for memory in page.entries if is_indexable(memory, clock.now())}
         states = _states(list(wanted), index)
         missing = _unowed([i for i, state in states.items() if not _is_there(state)], opened)
         lost = [wanted[i] for i in missing if states[i].settled]

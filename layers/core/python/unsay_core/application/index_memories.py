@@ -29,6 +29,7 @@ from unsay_core.retrieval.postings import NO_WORDS, postings_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
+    from datetime import datetime
 
     from unsay_core.application.ledger import Change, Listed
     from unsay_core.application.ports import Clock, Index, IndexScope
@@ -41,9 +42,15 @@ _ABSENT = DocumentState(settled=True, present=False)
 _Owed: TypeAlias = "tuple[Job, Pending]"
 
 
-def is_indexable(memory: Memory) -> bool:
+def is_kept(memory: Memory, now: datetime) -> bool:
+    """True if the owner's document stays: it was not taken back, and has not come to its end."""
+    ends = memory.fact.expires_at
+    return memory.status in INDEXABLE and not (ends and ends <= now)
+
+
+def is_indexable(memory: Memory, now: datetime) -> bool:
     """True if the index should hold a memory; of no words there is nothing to index."""
-    return memory.status in INDEXABLE and bool(memory.fact.content)
+    return is_kept(memory, now) and bool(memory.fact.content)
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +58,7 @@ class Job:
     """What the ledger wants of one document now; `pending` is None when nobody owes it any more."""
 
     task: IndexTask
+    now: datetime
     memory: Memory | None
     pending: Pending | None
     listed: Listed | None = None
@@ -58,12 +66,12 @@ class Job:
     @property
     def wants_presence(self) -> bool:
         """True if the index should hold the memory."""
-        return self.memory is not None and is_indexable(self.memory)
+        return self.memory is not None and is_indexable(self.memory, self.now)
 
     @property
     def is_kept(self) -> bool:
-        """True if the owner's document stays: it was not taken back."""
-        return self.memory is not None and self.memory.status in INDEXABLE
+        """True if the owner's document stays."""
+        return self.memory is not None and is_kept(self.memory, self.now)
 
     @property
     def wish(self) -> tuple[IndexTask, bool]:
@@ -168,7 +176,7 @@ def index_memories(
     """
     give_up = clock.monotonic() + PATIENCE
     generations = [_Generation(number, index, attempt) for number, index in scope.indexes.items()]
-    while jobs := [job for job in _jobs(tasks, scope) if not job.is_over]:
+    while jobs := [job for job in _jobs(tasks, scope, clock) if not job.is_over]:
         is_posted = _post(jobs, scope)
         _attend(jobs, generations, scope)
         for job in jobs:
@@ -195,13 +203,15 @@ def foreign(tasks: Sequence[IndexTask], scope: IndexScope) -> set[IndexTask]:
     return {task for task in tasks if not (found.get(there[task]) or found.get(buried[task]))}
 
 
-def _jobs(tasks: Sequence[IndexTask], scope: IndexScope) -> list[Job]:
+def _jobs(tasks: Sequence[IndexTask], scope: IndexScope, clock: Clock) -> list[Job]:
     memories = {task: memory_ref(task.memory_id) for task in tasks}
     owed = {task: pending_ref(task.memory_id) for task in tasks}
     listed = {task: listed_ref(task.memory_id) for task in tasks}
+    now = clock.now()
     found = scope.ledger.read([*memories.values(), *owed.values(), *listed.values()])
     return [
-        Job(task, found.get(memories[task]), found.get(owed[task]), found.get(listed[task])) for task in tasks
+        Job(task, now, found.get(memories[task]), found.get(owed[task]), found.get(listed[task]))
+        for task in tasks
     ]
 
 

@@ -12,7 +12,7 @@ from enum import StrEnum
 from typing import Any, Generic, TypeAlias, TypeVar
 
 from unsay_core.domain.audit import GENESIS, AuditEntry
-from unsay_core.domain.erasure import Erasure
+from unsay_core.domain.erasure import Erasure, Fence
 from unsay_core.domain.job import Job
 from unsay_core.domain.memory import Fact, Memory
 from unsay_core.domain.timeline import Interval
@@ -54,12 +54,20 @@ class Ref(Generic[E_co]):
 
 @dataclass(frozen=True, slots=True)
 class Head:
-    """The end of a scope's audit chain; every change moves it, which puts changes in one order."""
+    """The end of a scope's audit chain; every change moves it, which puts changes in one order.
+
+    `epoch` counts erasures: what began before one must not commit after it. `fences` are those at work.
+    `scope` is the name under which background work opens the scope; `tidy_at` is when the projections are
+    next held against the ledger.
+    """
 
     seq: int = 0
     hash: str = GENESIS
     epoch: int = 0
     memories: int = 0
+    fences: tuple[Fence, ...] = ()
+    scope: str | None = None
+    tidy_at: datetime | None = None
     schema: int = 1
 
 

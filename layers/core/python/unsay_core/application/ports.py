@@ -145,6 +145,14 @@ class OpenScope:
 
 
 @dataclass(frozen=True, slots=True)
+class JobScope(OpenScope):
+    """A scope opened for a job: with its documents, and every generation of its index to look into."""
+
+    documents: Documents
+    indexes: Mapping[int, Index]
+
+
+@dataclass(frozen=True, slots=True)
 class AuditScope(OpenScope):
     """A scope opened to be audited: with what is anchored of its chain."""
 
@@ -273,6 +281,23 @@ class IndexQueue(Protocol):
 
     def waiting(self) -> int:
         """About how many messages nobody has taken yet."""
+
+
+@dataclass(frozen=True, slots=True)
+class JobTask:
+    """One message to the jobs worker: an entry of area E or J; `kind` tells which role opens the scope."""
+
+    scope_id: str
+    area: Area
+    id: str
+    kind: str
+
+
+class JobQueue(Protocol):
+    """The queue of jobs; a job is one at a time in its scope by what lies in the ledger, not by the queue."""
+
+    def call(self, tasks: Sequence[JobTask]) -> None:
+        """Call for jobs; calling twice does no harm."""
 
 
 class DeadLetters(Protocol):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import boto3
 from botocore.config import Config
@@ -21,6 +21,7 @@ from unsay_core.adapters.messaging import (
     EventBridgeBus,
     SqsDeadLetters,
     SqsIndexQueue,
+    SqsJobQueue,
     SqsPostponer,
     event_of_batch,
 )
@@ -60,7 +61,13 @@ if TYPE_CHECKING:
         AuthorizerSettings,
         ExtractSettings,
         IndexSettings,
+        JobsSettings,
         ProjectSettings,
+        SweepSettings,
+    )
+
+    KeyedSettings: TypeAlias = (
+        ApiSettings | AuthorizerSettings | ExtractSettings | JobsSettings | SweepSettings
     )
 
 # A model takes its time, and the batch comes again anyway.
@@ -102,10 +109,10 @@ class _Service:
         return Opened(scope_id, root_id, clients, for_root, self._vectors, self.world.executor)
 
 
-class _Keyed(_Service):
+class Keyed(_Service):
     """A λ that may read the pepper."""
 
-    def __init__(self, settings: ApiSettings | AuthorizerSettings | ExtractSettings, **given: Any) -> None:
+    def __init__(self, settings: KeyedSettings, **given: Any) -> None:
         super().__init__(**given)
         self._secret_arn = settings.pepper_secret_arn
 
@@ -115,7 +122,7 @@ class _Keyed(_Service):
         return read_keyring(self.session, self._secret_arn)
 
 
-class _Authenticating(_Keyed):
+class _Authenticating(Keyed):
     """A λ that finds out who calls."""
 
     def __init__(self, settings: ApiSettings | AuthorizerSettings, **given: Any) -> None:
@@ -278,7 +285,7 @@ class AuthorizerService(_Authenticating):
         return Authenticator(keys, bindings.all, self.tokens, self.keyring, self.world.clock.now)
 
 
-class ExtractService(_Keyed):
+class ExtractService(Keyed):
     """What the extract λ needs: scopes under the extractor's role, a model, and what meters it."""
 
     def __init__(self, settings: ExtractSettings, **given: Any) -> None:
@@ -409,6 +416,7 @@ class ProjectService(_Workshop):
         self.scope_notes = NotedOnce(DynamoRegistry(self._registrar, settings.access_table))
         sqs = self.session.client("sqs", config=QUICK)
         self.queue = SqsIndexQueue(sqs, settings.index_queue_url)
+        self.jobs = SqsJobQueue(sqs, settings.jobs_queue_url)
         self.dead_letters = SqsDeadLetters(sqs, settings.project_dead_letters_url)
         self.bus = EventBridgeBus(self.session.client("events", config=QUICK), settings.event_bus_name)
 

@@ -72,6 +72,24 @@ def index_of(generation: Generation, opened: Opened) -> Index:
             return VectorIndex(ours.store, ours.place, ours.embedding, opened.scope_id)
 
 
+def watched(generation: Generation, opened: Opened) -> Index:
+    """A generation as whoever proves something looks into it: under a role that changes nothing."""
+    match generation:
+        case KnowledgeBaseGeneration():
+            return index_of(generation, opened)
+        case VectorsGeneration():
+            ours = _Vectors(generation, opened, generation.finder_role_arn, QUICK)
+            return VectorIndex(ours.store, ours.place, ours.embedding, opened.scope_id)
+
+
+class NoSearch:
+    """See `Search`: work that nobody asked a question for finds nothing by nearness."""
+
+    def nearest(self, query: str, **asked: Any) -> Sequence[Hit]:
+        """Nothing."""
+        return ()
+
+
 def search_of(generation: Generation, opened: Opened, on_foreign: Callable[[int], None]) -> Search:
     """A generation as it is read, for one scope; `on_foreign` is told of hits that are not."""
     match generation:

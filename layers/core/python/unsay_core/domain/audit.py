@@ -34,6 +34,7 @@ class Event(StrEnum):
     REJECTED = "memory.rejected"
     BURIED = "memory.buried"
     WEAKENED = "memory.weakened"
+    EXPIRED = "memory.expired"
     FORGOTTEN = "memory.forgotten"
     RECORDED = "conversation.recorded"
     UPLOADING = "conversation.upload_expected"

@@ -15,6 +15,7 @@ class JobKind(StrEnum):
 
     EXPORT = "export"
     IMPORT = "import"
+    TIDY = "tidy"
 
 
 class JobState(StrEnum):
@@ -57,6 +58,11 @@ class Job:
     problems: tuple[JobProblem, ...] = ()
     finished_at: datetime | None = None
     revision: int = 1
+
+    @property
+    def is_called_for(self) -> bool:
+        """True if it may run and nobody has begun: its first step leaves progress."""
+        return self.state is JobState.RUNNING and not self.progress
 
     @property
     def is_over(self) -> bool:

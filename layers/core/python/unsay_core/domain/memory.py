@@ -206,7 +206,8 @@ class Memory:
     partition it lies in says it.
 
     A successor may begin later than now: until then the memory stays `active` in what is left of its time.
-    `continued_by` holds on where a successor ends that took time out of the middle.
+    `continued_by` holds on where a successor ends that took time out of the middle. `lapsed` says that the
+    projections were told of its expiry, which readers do not wait for.
     """
 
     id: str
@@ -232,6 +233,7 @@ class Memory:
     seq: int = 0
     earlier_values: tuple[str, ...] = ()
     corroborations: tuple[Source, ...] = ()
+    lapsed: bool = False
     schema: int = SCHEMA
 
     def status_at(self, now: datetime) -> Status:
@@ -264,6 +266,7 @@ class Memory:
             invalidated_at=at if left else self.invalidated_at,
             index_state=IndexState.PENDING,
             indexed_at=None,
+            lapsed=False,
             **changes,
         )
 

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 from unsay_core.adapters.records import entry_of_record, to_record
+from unsay_core.application.due import due_at, shard_of
 from unsay_core.application.ledger import Area, Ref, ref_of
 from unsay_core.application.ports import UnreadableError
+from unsay_core.domain.timeline import rfc3339
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -16,6 +19,8 @@ if TYPE_CHECKING:
     from unsay_core.application.ledger import Entry
 
 TEXT = "record"
+DUE_SHARD, DUE_AT = "due_pk", "due_at"  # the keys of the sparse index of what is due
+_KEYS = ("pk", "sk", DUE_SHARD, DUE_AT)
 IN_RECORD = frozenset({Area.TOMBSTONE, Area.AUDIT})  # append-only, in a table of their own
 
 
@@ -39,17 +44,28 @@ class Place:
         """The primary key of an entry."""
         return {"pk": {"S": self.partition(ref.area)}, "sk": {"S": ref.id}}
 
-    def item(self, entry: Entry) -> dict[str, Any]:
+    def item(self, entry: Entry, now: datetime | None = None) -> dict[str, Any]:
         """An entry with its key: what conditions compare stands apart, and the rest is one text.
 
-        Reading maps of attribute values takes the client six times as long as reading the same as JSON.
+        Reading maps of attribute values takes the client six times as long as reading the same as JSON. What
+        has to be looked at some time says so, in `now`'s view, to the index of what is due.
         """
         apart: dict[str, Any] = {}
         rest: dict[str, Any] = {}
         for name, value in to_record(entry).items():
             (apart if _stands_apart(value) else rest)[name] = value
         text = json.dumps(rest, ensure_ascii=False, separators=(",", ":"))
-        return {**self.key(ref_of(entry)), **to_attributes(apart), TEXT: {"S": text}}
+        due = self._due(entry, now or datetime.now(UTC))
+        return {**self.key(ref_of(entry)), **to_attributes(apart | due), TEXT: {"S": text}}
+
+    def _due(self, entry: Entry, now: datetime) -> dict[str, Any]:
+        at = due_at(entry, now)
+        return {DUE_SHARD: due_shard(shard_of(self.scope_id)), DUE_AT: rfc3339(at)} if at else {}
+
+
+def due_shard(number: int) -> str:
+    """The partition of a shard in the index of what is due."""
+    return f"due#{number}"
 
 
 def ref_of_item(item: Mapping[str, Any]) -> Ref[Entry]:
@@ -79,7 +95,7 @@ def to_attributes(record: Mapping[str, Any]) -> dict[str, Any]:
 
 def from_attributes(item: Mapping[str, Any]) -> dict[str, Any]:
     """An item's members as a record, without its key."""
-    return {name: _from_attribute(value) for name, value in item.items() if name not in ("pk", "sk")}
+    return {name: _from_attribute(value) for name, value in item.items() if name not in _KEYS}
 
 
 def _to_attribute(value: Any) -> dict[str, Any]:

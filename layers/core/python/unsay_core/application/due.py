@@ -1,0 +1,44 @@
+"""Due: when an entry has to be looked at again by whoever sweeps, written beside it by its store.
+
+A job that runs, or an erasure, moves its time on with every step, for each step writes it anew. So what is
+due has stood still.
+"""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import TYPE_CHECKING
+from zlib import crc32
+
+from unsay_core.application.ledger import Head
+from unsay_core.domain.erasure import Erasure
+from unsay_core.domain.job import Job, JobState
+from unsay_core.domain.memory import Memory, Status
+
+if TYPE_CHECKING:
+    from datetime import datetime
+
+    from unsay_core.application.ledger import Entry
+
+STILL_FOR = timedelta(minutes=10)  # a job that has not moved for so long is called again
+SHARDS = 8  # over which the due entries of all scopes are spread
+
+
+def due_at(entry: Entry, now: datetime) -> datetime | None:
+    """When an entry that is written now has to be looked at; None for never."""
+    match entry:
+        case Memory(status=Status.ACTIVE | Status.CANDIDATE, lapsed=False, fact=fact):
+            return fact.expires_at
+        case Job(state=JobState.RUNNING):
+            return now + STILL_FOR
+        case Erasure(is_over=False):
+            return now + STILL_FOR
+        case Head(tidy_at=tidy_at):
+            return tidy_at
+        case _:
+            return None
+
+
+def shard_of(scope_id: str) -> int:
+    """The shard that the entries of a scope are due in."""
+    return crc32(scope_id.encode("ascii")) % SHARDS

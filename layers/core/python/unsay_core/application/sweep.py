@@ -1,0 +1,120 @@
+"""Sweep: what has come due is done, or called for: nothing waits for somebody to ask.
+
+A table from where a due entry lies to what is done about it. Whatever is done moves the entry's time on.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import TYPE_CHECKING, Protocol
+
+from unsay_core.application.draft import TIDIED_EVERY, Draft
+from unsay_core.application.jobs import is_idle, task_of
+from unsay_core.application.ledger import Area, Ref, job_ref, memory_ref
+from unsay_core.application.settle import settle
+from unsay_core.domain.audit import Event, Happening
+from unsay_core.domain.job import Job, JobKind, JobState
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+    from typing import TypeAlias
+
+    from unsay_core.application.jobs import Work
+    from unsay_core.application.ports import JobQueue, OpenScope, World
+
+    Act: TypeAlias = Callable[[str, OpenScope, World, JobQueue], None]
+
+SWEEPER = "sweeper"  # who does it, in the audit
+
+
+@dataclass(frozen=True, slots=True)
+class Due:
+    """An entry whose time has come."""
+
+    scope_id: str
+    area: Area
+    id: str
+    at: datetime
+
+
+class DueList(Protocol):
+    """Everything that is due, in whichever scope: places and times, and nothing of what lies there."""
+
+    def until(self, now: datetime, *, limit: int) -> Sequence[Due]:
+        """Up to `limit` of each shard, the longest due first."""
+
+
+def sweep(due: Due, opened: OpenScope, world: World, queue: JobQueue) -> None:
+    """Do what has come due; what nothing has to be done about any more is left alone."""
+    act = ACTS.get(due.area)
+    if act is not None:
+        act(due.id, opened, world, queue)
+
+
+def _lapse(memory_id: str, opened: OpenScope, world: World, _queue: JobQueue) -> None:
+    """A memory has expired: no read answers with it since, and now the projections let go of it too."""
+
+    def attempt() -> None:
+        draft = Draft(opened, world.clock.now(), [memory_ref(memory_id)])
+        memory = draft.get(memory_ref(memory_id))
+        ends = memory.fact.expires_at if memory else None
+        if memory is None or memory.lapsed or ends is None or ends > draft.at:
+            return
+        draft.lapse(memory)
+        draft.record(Happening(Event.EXPIRED, memory.id, memory.version, channel=SWEEPER))
+        draft.commit()
+
+    settle(attempt, world)
+
+
+def _call_again(area: Area, job_id: str, opened: OpenScope, world: World, queue: JobQueue) -> None:
+    """A job stands still: its message is lost, or waits. It is called again, and then has time as before."""
+    ref: Ref[Work] = Ref(area, job_id)
+
+    def attempt() -> Work | None:
+        draft = Draft(opened, world.clock.now(), [ref])
+        work = draft.get(ref)
+        if work is None or is_idle(work):
+            return None
+        draft.put(replace(work, revision=work.revision + 1))
+        draft.commit()
+        return work
+
+    work = settle(attempt, world)
+    if work is not None:
+        queue.call([task_of(work, opened.id)])
+
+
+def _begin_tidying(_head: str, opened: OpenScope, world: World, _queue: JobQueue) -> None:
+    """The projections of a scope are held against its ledger, by a job of its own."""
+
+    def attempt() -> None:
+        draft = Draft(opened, world.clock.now(), [job_ref(TIDY)])
+        known = draft.get(job_ref(TIDY))
+        if draft.head.tidy_at is None or draft.head.tidy_at > draft.at:
+            return
+        draft.tidy_next(draft.at + TIDIED_EVERY)
+        draft.put(
+            Job(
+                id=TIDY,
+                kind=JobKind.TIDY,
+                state=JobState.RUNNING,
+                actor=SWEEPER,
+                requested_at=draft.at,
+                epoch=draft.head.epoch,
+                revision=known.revision + 1 if known else 1,
+            )
+        )
+        draft.commit()
+
+    settle(attempt, world)
+
+
+TIDY = "job_tidy"  # one for each scope: it is written over each time
+ACTS: Mapping[Area, Act] = {
+    Area.MEMORY: _lapse,
+    Area.ERASURE: lambda job_id, *scope: _call_again(Area.ERASURE, job_id, *scope),
+    Area.JOB: lambda job_id, *scope: _call_again(Area.JOB, job_id, *scope),
+    Area.HEAD: _begin_tidying,
+}
