@@ -486,7 +486,8 @@ class FakeService:
 
     def sweep_scope(self, scope_id: str) -> OpenScope | None:
         """A scope as the sweep λ opens it."""
-        scope = named_by(self.ledgers[scope_id], scope_id, self.keyring)
+        ledger = self.ledgers[scope_id]
+        scope = named_by(ledger, scope_id, self.keyring)
         if scope is None:
             return None
         return OpenScope(
@@ -495,7 +496,7 @@ class FakeService:
             root_id=self.keyring.scope_id(scope.root),
             principal=SWEEPING,
             keys=self.keyring.for_scope(scope_id),
-            ledger=self.ledgers[scope_id],
+            ledger=ledger,
             search=NoSearch(),
         )
 
