@@ -105,7 +105,9 @@ def test_the_index_is_not_asked_before_the_name_is_noted(api: Caller, service: F
         assert not service.documents[scope_id].exists(memory["id"])
 
 
-def test_the_name_lies_in_the_head_and_the_marker_and_nowhere_else_in_the_scope(api: Caller, service: FakeService) -> None:
+def test_the_name_lies_in_the_head_and_the_marker_and_nowhere_else_in_the_scope(
+    api: Caller, service: FakeService
+) -> None:
     memory = api.remember("a fact", "quokka/alice")
     api.correct(memory["id"], "another fact", scope="quokka/alice")
     scope_id = service.keyring.scope_id("quokka/alice")

@@ -23,6 +23,8 @@ ANSWERED_FOR = {
     ("L1", "Functions/Project/Function"),
     ("L1", "Functions/Index/Function"),
     ("L1", "Functions/Extract/Function"),
+    ("L1", "Functions/Jobs/Function"),
+    ("L1", "Functions/Sweep/Function"),
     (
         "IAM5[Resource::arn:<AWS::Partition>:bedrock:*::foundation-model/amazon.nova-2-lite-v1:0]",
         "Functions/Extract/Role",
@@ -33,6 +35,7 @@ ANSWERED_FOR = {
     ("IAM5[Resource::<IntakeBucketDF3620F2.Arn>/<aws:PrincipalTag/scope>/*]", "ScopeRoles/Extractor"),
     ("IAM5[Resource::<AnchorsBucketE0A93AD3.Arn>/<aws:PrincipalTag/scope>/*]", "ScopeRoles/Projector"),
     ("IAM5[Resource::<DocumentsBucket089EA665.Arn>/<aws:PrincipalTag/scope>/*]", "ScopeRoles/Projector"),
+    ("IAM5[Resource::<DocumentsBucket089EA665.Arn>/<aws:PrincipalTag/scope>/*]", "ScopeRoles/Remover"),
     ("IAM5[Resource::*]", "Functions/Project/Role"),
     ("SQS3", "Projection/ProjectDeadLetters"),
     ("APIG4", "Http/Api/GET--v1--health"),

@@ -189,7 +189,7 @@ def test_without_s3_vectors_there_are_no_roles_for_it(dev):
 @pytest.mark.parametrize(
     ("role", "trusted", "actions"),
     [
-        ("Finder", ("Api", "Extract"), {"QueryVectors", "GetVectors"}),
+        ("Finder", ("Api", "Extract", "Jobs"), {"QueryVectors", "GetVectors"}),
         ("Indexer", ("Index",), {"CreateIndex", "PutVectors", "GetVectors", "DeleteVectors"}),
     ],
 )
@@ -219,7 +219,12 @@ def test_a_role_of_vector_indexes_reaches_the_index_of_its_own_root_and_one_mode
 
 @pytest.mark.parametrize(
     ("function", "own", "other"),
-    [("Api", "Finder", "Indexer"), ("Extract", "Finder", "Indexer"), ("Index", "Indexer", "Finder")],
+    [
+        ("Api", "Finder", "Indexer"),
+        ("Extract", "Finder", "Indexer"),
+        ("Jobs", "Finder", "Indexer"),
+        ("Index", "Indexer", "Finder"),
+    ],
 )
 def test_a_function_may_assume_the_one_role_of_vector_indexes_it_needs(direct, function, own, other):
     (assume,) = (s for s in direct.statements(f"Functions{function}") if s.get("Sid") == "OpenScopes")

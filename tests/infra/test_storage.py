@@ -10,7 +10,7 @@ import pytest
 STATE = {
     "AWS::DynamoDB::Table": 3,
     "AWS::SecretsManager::Secret": 1,
-    "AWS::Logs::LogGroup": 6,
+    "AWS::Logs::LogGroup": 8,
 }
 KEYS = [{"AttributeName": "pk", "KeyType": "HASH"}, {"AttributeName": "sk", "KeyType": "RANGE"}]
 every_table = pytest.mark.parametrize("table", ["Ledger", "Record", "Access"])
@@ -23,7 +23,10 @@ def test_a_table_is_on_demand_recoverable_and_keyed_by_pk_and_sk(dev, table):
     made = dev.one("AWS::DynamoDB::Table", f"Tables{table}")
     assert made["KeySchema"] == KEYS
     assert made["BillingMode"] == "PAY_PER_REQUEST"
-    assert made["PointInTimeRecoverySpecification"] == {"PointInTimeRecoveryEnabled": True}
+    assert made["PointInTimeRecoverySpecification"] == {
+        "PointInTimeRecoveryEnabled": True,
+        "RecoveryPeriodInDays": 35,
+    }
 
 
 def test_streams_carry_keys_and_never_a_text(dev):
