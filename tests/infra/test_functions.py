@@ -60,6 +60,7 @@ OUTPUTS = {
     "ExtractQueueUrl",
     "ExtractDeadLettersUrl",
     "ApiFunctionRoleArn",
+    "IntakeBucket",
     "RemoverRoleArn",
     "SweeperRoleArn",
     "JobsQueueUrl",
