@@ -109,7 +109,7 @@ def test_the_composition_roots_alone_make_clients_and_sessions() -> None:
         for name, tree in trees(DEPLOYED)
         if any(called(call) in ("client", "Session") for call in calls(tree))
     }
-    roots = {"bootstrap/aws.py", "bootstrap/generations.py", "bootstrap/operator.py"}
+    roots = {f"bootstrap/{name}.py" for name in ("aws", "generations", "jobs", "operator")}
     assert making == {"adapters/scoped_session.py", "admin/cli.py", "admin/stack.py", *roots}
 
 
@@ -213,8 +213,8 @@ def test_the_index_worker_writes_an_existing_memory_with_its_version_as_guard() 
 def test_the_door_alone_opens_scopes() -> None:
     """Use cases get an opened scope; none builds one, and no ledger is made elsewhere.
 
-    The operator's door is another: it has no λ's role, and no λ knows it. So is that of a process of one's
-    own, which reaches no AWS.
+    That of jobs and of the sweep stands beside it. The operator's door is another: it has no λ's role, and no
+    λ knows it. So is that of a process of one's own, which reaches no AWS.
     """
     operators = {"OpenScope", "DynamoLedger", "Place", "S3Documents"}
     embedded = {"OpenScope", "AuditScope", "SqliteLedger"}
@@ -222,7 +222,8 @@ def test_the_door_alone_opens_scopes() -> None:
         making = {
             name for name, tree in trees(DEPLOYED) if any(called(call) == built for call in calls(tree))
         }
-        assert making - {"bootstrap/operator.py", "bootstrap/embedded.py"} == {"bootstrap/aws.py"}, built
+        others = {f"bootstrap/{name}.py" for name in ("operator", "embedded", "jobs")}
+        assert making - others == {"bootstrap/aws.py"}, built
         assert ("bootstrap/operator.py" in making) is (built in operators)
         assert ("bootstrap/embedded.py" in making) is (built in embedded)
     knowing = {name for name, tree in trees(DEPLOYED) if "unsay_core.bootstrap.operator" in imported(tree)}
@@ -280,7 +281,7 @@ def test_callers_with_keys_do_not_wait_for_what_tokens_need() -> None:
     assert done.returncode == 0, done.stderr.decode()
 
 
-HANDLERS = ("api", "authorizer", "project", "index", "extract")
+HANDLERS = ("api", "authorizer", "project", "index", "extract", "jobs", "sweep")
 
 
 @pytest.mark.parametrize("function", HANDLERS)

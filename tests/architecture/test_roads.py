@@ -21,6 +21,7 @@ ROOTS = {
     "adapters/scoped_session.py",
     "bootstrap/aws.py",
     "bootstrap/generations.py",
+    "bootstrap/jobs.py",
     "bootstrap/operator.py",
     "admin/cli.py",
     "admin/stack.py",
