@@ -63,6 +63,7 @@ class Watch(Construct):
                 [_requests(http_api), _latency(http_api)],
                 [_errors(functions), _durations(functions)],
                 [_lag(functions, projection), _dead(dead_letters)],
+                [_model(), _facts()],
             ],
         )
 
@@ -145,6 +146,36 @@ def _lag(functions: Functions, projection: Projection) -> cloudwatch.GraphWidget
             queue.metric_approximate_number_of_messages_visible(),
         ],
     )
+
+
+def _of_extraction(name: str, statistic: str) -> cloudwatch.Metric:
+    return cloudwatch.Metric(
+        namespace=NAMESPACE,
+        metric_name=name,
+        dimensions_map={"service": "extract"},
+        period=PERIOD,
+        statistic=statistic,
+    )
+
+
+def _model() -> cloudwatch.GraphWidget:
+    """What the model costs and how long it takes: per batch, in all its questions."""
+    return cloudwatch.GraphWidget(
+        title="The model",
+        width=HALF,
+        left=[_of_extraction("ModelTokens", "Sum")],
+        right=[_of_extraction("ModelTime", "p50"), _of_extraction("ModelTime", "p99")],
+    )
+
+
+def _facts() -> cloudwatch.GraphWidget:
+    """What is kept of conversations; what is dropped, by reason, is found by a search over its metric."""
+    dropped = cloudwatch.MathExpression(
+        expression=f"SEARCH('{{{NAMESPACE},service,reason}} MetricName=\"FactsDropped\"', 'Sum')",
+        using_metrics={},
+        label="dropped:",
+    )
+    return _graph("Facts of conversations", [_of_extraction("FactsKept", "Sum"), dropped])
 
 
 def _dead(dead_letters: Mapping[str, sqs.Queue]) -> cloudwatch.GraphWidget:

@@ -58,6 +58,7 @@ if TYPE_CHECKING:
     from unsay_core.application.reindex import Reached
     from unsay_core.application.uploads import Parse
     from unsay_core.domain.memory import Memory
+    from unsay_core.extraction.conversation import Batch
 
 PEPPER = "a pepper for tests, long enough to be one"
 
@@ -356,6 +357,24 @@ class MemoryDeadLetters:
         self.letters.append(letter)
 
 
+class MemoryGauges:
+    """See `Gauges`."""
+
+    def __init__(self) -> None:
+        self.tokens: list[int] = []
+        self.batches: list[Batch] = []
+        self.failures: list[str] = []
+
+    def asked(self, tokens: int, seconds: float) -> None:
+        self.tokens.append(tokens)
+
+    def extracted(self, batch: Batch) -> None:
+        self.batches.append(batch)
+
+    def gave_up(self, reason: str) -> None:
+        self.failures.append(reason)
+
+
 class MemoryCounters:
     """See `Counters`."""
 
@@ -419,6 +438,7 @@ class FakeService:
         self.due = MemoryDueList(self)
         self.written: dict[tuple[str, Ref[Any]], datetime] = {}  # when an entry was written, if it matters
         self.model = FakeModel()
+        self.gauges = MemoryGauges()
         self.counters = MemoryCounters()
         self.dead_letters = MemoryDeadLetters()
         self.ledgers: dict[str, MemoryLedger] = defaultdict(MemoryLedger)
@@ -518,7 +538,7 @@ class FakeService:
         def give_up(run_id: str, number: int) -> None:
             self.dead_letters.set_aside(f"{run_id}/{number}", f"{run_id}-{number}")
 
-        return Extractor(opened, self.world, self.model, meter, steering, give_up)
+        return Extractor(opened, self.world, self.model, meter, steering, give_up, self.gauges)
 
     def open_intake(self, principal: Principal, scope: Scope) -> IntakeScope:
         """A scope as the api λ opens it to let a file be handed in."""

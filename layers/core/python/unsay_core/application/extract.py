@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from unsay_core.application.ledger import Head
-    from unsay_core.application.metering import Meter
+    from unsay_core.application.metering import Gauges, Meter
     from unsay_core.application.model import Model
     from unsay_core.application.ports import Ledger, OpenScope, World
     from unsay_core.extraction.conversation import Batch, Message, Run
@@ -50,6 +50,7 @@ class Extractor:
     meter: Meter
     steering: Steering
     give_up: Callable[[str, int], None]
+    gauges: Gauges
 
 
 def extract(run_id: str, number: int, by: Extractor) -> float | None:
@@ -105,7 +106,8 @@ def _work(batch: Batch, by: Extractor) -> float | None:
         return _attempted(batch, fault.reason, by)
     except ConflictError:
         return 1.0  # the lease is somebody else's by now
-    return None if write_plan(plan, batch, by.steering, by.opened, by.world) else 1.0
+    done = by.gauges.extracted
+    return None if write_plan(plan, batch, by.steering, by.opened, by.world, done) else 1.0
 
 
 class _Held(Exception):
@@ -149,6 +151,7 @@ def _made(batch: Batch, by: Extractor, *, epoch: int) -> Plan:
     finally:
         if asking.questions:
             by.meter.answered(asking.tokens, now)
+            by.gauges.asked(asking.tokens, asking.seconds)
 
 
 def _empty(batch: Batch, reason: str, epoch: int) -> Plan:
@@ -203,6 +206,7 @@ def _release(batch: Batch, reason: str, pause: float, by: Extractor) -> float:
 def _give_up(batch: Batch, reason: str, by: Extractor) -> None:
     """The batch has failed: an operator is told first, then the next one has its turn."""
     by.give_up(batch.run_id, batch.number)
+    by.gauges.gave_up(reason)
 
     def attempt() -> None:
         run_id, number = batch.run_id, batch.number

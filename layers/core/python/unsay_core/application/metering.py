@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Protocol
 if TYPE_CHECKING:
     from datetime import datetime
 
+    from unsay_core.extraction.conversation import Batch
     from unsay_core.extraction.steering import Steering
 
 FAILURES_IN_A_ROW = 10  # from then on the breaker is open
@@ -25,6 +26,19 @@ class Counters(Protocol):
 
     def clear(self, name: str) -> None:
         """Begin anew."""
+
+
+class Gauges(Protocol):
+    """Where it is told what extraction costs and brings: numbers and reasons, never a word of anybody."""
+
+    def asked(self, tokens: int, seconds: float) -> None:
+        """A batch was asked about: what it took of the model, in all its questions."""
+
+    def extracted(self, batch: Batch) -> None:
+        """A batch is done."""
+
+    def gave_up(self, reason: str) -> None:
+        """A batch has failed."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -38,7 +38,7 @@ from unsay_core.extraction.conversation import BatchState
 from unsay_core.extraction.steering import Mode
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
     from datetime import datetime
 
     from unsay_core.application.ledger import Ref
@@ -64,15 +64,32 @@ class _Progress:
     dropped: Counter[str] = field(default_factory=Counter)
 
 
-def write_plan(plan: Plan, batch: Batch, steering: Steering, opened: OpenScope, world: World) -> bool:
-    """Write what is left of a plan; False if the lease was lost on the way. Raises `BusyError`."""
+def write_plan(
+    plan: Plan,
+    batch: Batch,
+    steering: Steering,
+    opened: OpenScope,
+    world: World,
+    done: Callable[[Batch], None],
+) -> bool:
+    """Write what is left of a plan; False if the lease was lost on the way. Raises `BusyError`.
+
+    `done` is told of the batch by whoever ends it.
+    """
     while True:
-        outcome = settle(lambda: _write_some(plan, batch, steering, opened, world), world)
+        outcome = settle(lambda: _write_some(plan, batch, steering, opened, world, done), world)
         if outcome is not None:
             return outcome
 
 
-def _write_some(plan: Plan, batch: Batch, steering: Steering, opened: OpenScope, world: World) -> bool | None:
+def _write_some(
+    plan: Plan,
+    batch: Batch,
+    steering: Steering,
+    opened: OpenScope,
+    world: World,
+    done: Callable[[Batch], None],
+) -> bool | None:
     """One transaction; True when the batch is done with it, False if it is somebody else's, None in between.
 
     The head is read before everything that the facts are held against, so whatever changes meanwhile moves
@@ -96,8 +113,9 @@ def _write_some(plan: Plan, batch: Batch, steering: Steering, opened: OpenScope,
         writer.write(planned, progress)
         progress.written += 1
     if progress.written == len(now.facts):
-        _finish(progress, batch, draft, opened)
+        ended = _finish(progress, batch, draft, opened)
         draft.commit()
+        done(ended)
         return True
     draft.put(_advanced(now, progress))
     draft.rely_on(batch_ref(run_id, number))
@@ -120,7 +138,7 @@ def _advanced(plan: Plan, progress: _Progress) -> Plan:
     )
 
 
-def _finish(progress: _Progress, batch: Batch, draft: Draft, opened: OpenScope) -> None:
+def _finish(progress: _Progress, batch: Batch, draft: Draft, opened: OpenScope) -> Batch:
     """The batch is done: its plan goes, and the next one has its turn."""
     run_id, number = batch.run_id, batch.number
     done = replace(
@@ -142,6 +160,7 @@ def _finish(progress: _Progress, batch: Batch, draft: Draft, opened: OpenScope) 
         draft.put(run)
         call_next(run, draft, opened)
     draft.record(run_happening(Event.EXTRACTED, run_id, opened, related=done.created))
+    return done
 
 
 def _refs(planned: Planned, plan: Plan, opened: OpenScope) -> list[Ref[Any]]:

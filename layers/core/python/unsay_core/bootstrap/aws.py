@@ -25,7 +25,7 @@ from unsay_core.adapters.messaging import (
     SqsPostponer,
     event_of_batch,
 )
-from unsay_core.adapters.metrics import DEGRADED, FOREIGN_HITS, count
+from unsay_core.adapters.metrics import DEGRADED, FOREIGN_HITS, ExtractionGauges, count
 from unsay_core.adapters.oidc import OidcTokens, issuers_of
 from unsay_core.adapters.s3.anchors import S3Anchors
 from unsay_core.adapters.s3.documents import S3Documents
@@ -341,7 +341,8 @@ class ExtractService(Keyed):
             letter = event_of_batch(scope_id, run_id, number)
             self.dead_letters.set_aside(letter, f"{run_id}-{number}")
 
-        return Extractor(opened, self.world, self.model, meter, steering, give_up)
+        gauges = ExtractionGauges(opened.root_id, scope_id)
+        return Extractor(opened, self.world, self.model, meter, steering, give_up, gauges)
 
     def intake(self, scope_id: str, run_id: str, upload_id: str, parse: Parse, letter: str) -> Intake | None:
         """What a file is read with; None if nobody expects it any more, and it was removed.

@@ -56,6 +56,7 @@ if TYPE_CHECKING:
     from unsay_core.application.uploads import IntakeScope
     from unsay_core.domain.memory import Memory
     from unsay_core.endpoints.router import Answer
+    from unsay_core.extraction.conversation import Batch
 
 __all__ = ["Embedded", "ForeignFileError", "packaged_embedder"]
 
@@ -223,7 +224,20 @@ class EmbeddedService:
         steering = self.policies.of(root)
         meter = Meter(root, self.model.name, steering, self.counters)
         opened = self.opened(EXTRACTOR, scope)
-        return Extractor(opened, self.world, self.model, meter, steering, _give_up)
+        return Extractor(opened, self.world, self.model, meter, steering, _give_up, NoGauges())
+
+
+class NoGauges:
+    """See `Gauges`: nobody watches this process; the batches themselves say what came of them."""
+
+    def asked(self, tokens: int, seconds: float) -> None:
+        """Told to nobody."""
+
+    def extracted(self, batch: Batch) -> None:
+        """Told to nobody."""
+
+    def gave_up(self, reason: str) -> None:
+        """Told to nobody."""
 
 
 class NoPauses:
