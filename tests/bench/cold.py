@@ -22,9 +22,8 @@ SECTION = "Cold start"
 RUNS = 5
 _LIBRARIES = """
 import boto3
-from pydantic import BaseModel, TypeAdapter
+from pydantic import BaseModel
 from aws_lambda_powertools import Logger
-from aws_lambda_powertools.event_handler import APIGatewayHttpResolver
 boto3.session.Session()
 """
 _FUNCTION = "import functions.api.handler"

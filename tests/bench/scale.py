@@ -7,7 +7,7 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from random import Random
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from tests.bench.scene import QUERY, Near, Scene, fill, request, sentence
 from tests.bench.table import Figure, cpu_ms, wall_ms
@@ -15,7 +15,7 @@ from unsay_core.adapters.sqlite.file import LedgerFile
 from unsay_core.adapters.sqlite.ledger import SqliteLedger
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
 MEMORIES = (100, 1_000, 10_000, 100_000)
 SCOPES = (1, 1_000, 100_000)
@@ -37,14 +37,16 @@ def figures() -> Iterator[Figure]:
 
 def _by_memories(path: Path) -> Iterator[Figure]:
     scene, file = Scene(), LedgerFile(path)
-    spent = {}
+    recalls, spent = {}, {}
     for many in MEMORIES:
-        scope = f"size/{many}"
-        recall = _recalled(scene, file, scope, many)
-        spent[many] = cpu_ms(recall, times=40, warm=5)
-        yield Figure("Recall by size", f"{many:,} memories in the scope", wall_ms(recall), "ms")
-    for many in MEMORIES:
+        recalls[many] = _recalled(scene, file, f"size/{many}", many)
+        yield Figure("Recall by size", f"{many:,} memories in the scope", wall_ms(recalls[many]), "ms")
+    for many in MEMORIES:  # all of them in one file, one right after the other
+        spent[many] = cpu_ms(recalls[many], times=60, warm=5)
         yield Figure("Recall by size", f"… CPU at {many:,}", spent[many], "ms")
+    for many in (1_000, 100_000):
+        calls = _calls(scene, f"size/{many}", recalls[many])
+        yield Figure("Recall by size", f"… calls of the ledger at {many:,}", calls, "calls")
     yield Figure(
         "Recall by size", "… CPU at 100,000 against 1,000", spent[100_000] / spent[1_000], "times", 1.5
     )
@@ -61,7 +63,30 @@ def _by_scopes(path: Path) -> Iterator[Figure]:
             connection.execute(MULTIPLY, (there, many, TEMPLATE))
         there = many
         yield Figure("Recall by scopes", f"{many:,} scopes, 1,000 memories in it", wall_ms(recall), "ms")
+        yield Figure("Recall by scopes", f"… CPU at {many:,}", cpu_ms(recall, times=60, warm=5), "ms")
     file.close()
+
+
+class _Counted:
+    """A ledger whose calls are counted."""
+
+    def __init__(self, ledger: Any) -> None:
+        self._ledger, self.calls = ledger, 0
+
+    def __getattr__(self, name: str) -> Any:
+        self.calls += 1
+        return getattr(self._ledger, name)
+
+
+def _calls(scene: Scene, scope: str, recall: Callable[[], object]) -> int:
+    """How often a recall asks the ledger."""
+    scope_id = scene.scope_id(scope)
+    ledger, search = scene.stores[scope_id]
+    counted = _Counted(ledger)
+    scene.stores[scope_id] = counted, search
+    recall()
+    scene.stores[scope_id] = ledger, search
+    return counted.calls
 
 
 def _recalled(scene: Scene, file: LedgerFile, scope: str, many: int):  # type: ignore[no-untyped-def]

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from unsay_core.contracts.exact_json import canonical, dumps, loads, loads_stored
+from unsay_core.contracts.exact_json import Written, canonical, dumps, loads, loads_stored
 from unsay_core.domain.errors import InvalidRequestError
 
 DEPTH = 40
@@ -316,3 +316,8 @@ def test_different_values_and_kinds_have_different_canonical_bytes() -> None:
 def test_canonical_bytes_agree_exactly_when_the_values_do(one: object, other: object) -> None:
     assert (canonical(one) == canonical(other)) == (kinds(one) == kinds(other))
     assert kinds(loads(canonical(one), max_depth=DEPTH)) == kinds(one)
+
+
+def test_what_was_written_before_is_taken_as_it_stands() -> None:
+    value = {"n": [1, Decimal("1.0")], "text": '"”\n'}
+    assert dumps({"items": [Written(dumps(value)), 2]}) == dumps({"items": [value, 2]})

@@ -35,8 +35,7 @@ class Recall:
     @cached_property
     def narrowing(self) -> All:
         """The filter, and what kinds and tags say in the same terms."""
-        tags = [Comparison(Op.EQ, "tags", tag) for tag in self.tags]
-        return All((among(self.kinds), *tags, *([self.filter] if self.filter else [])))
+        return All((among(self.kinds), *self._within_kinds.parts))
 
     def admits(self, memory: Memory, now: datetime) -> bool:
         """True if a memory may be shown at all, however well it fits."""
@@ -70,4 +69,10 @@ class Recall:
 
     def _is_wanted(self, memory: Memory) -> bool:
         trusted = self.min_trust is None or memory.trust.rank >= self.min_trust.rank
-        return trusted and holds(self.narrowing, memory)
+        return trusted and self.wants(memory.fact.kind) and holds(self._within_kinds, memory)
+
+    @cached_property
+    def _within_kinds(self) -> All:
+        """What narrows beside the kind, which is looked at before: for every memory of every recall."""
+        tags = [Comparison(Op.EQ, "tags", tag) for tag in self.tags]
+        return All((*tags, *([self.filter] if self.filter else [])))

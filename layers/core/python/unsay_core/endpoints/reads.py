@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from unsay_core.application.look_up import ListMemories, get, history, list_memories
 from unsay_core.application.recall import Recall, recall
@@ -86,19 +86,16 @@ def recall_memories(call: Call, service: Service) -> Reply:
     took = service.world.clock.monotonic() - started
     now = asked.known_at or service.world.clock.now()
     answer = answers.recollection_answer(found, now, took)
-    answer["items"] = within_size(answer["items"])
+    written = within_size(answer["items"])
+    memories = [item["memory"] for item in answer["items"][: len(written)]]
+    answer["items"] = written
     if asked.format == "prompt":
-        return Reply(200, _as_prompt(answer, asked.max_chars or MOST_CHARS))
-    if asked.max_chars:
-        sizes = [len(item["memory"]["content"]) for item in answer["items"]]
-        answer["items"] = [answer["items"][at] for at in fitting(sizes, asked.max_chars)]
+        answer["prompt"], chosen = prompt_block(memories, asked.max_chars or MOST_CHARS)
+        answer["items"] = [written[at] for at in chosen]
+    elif asked.max_chars:
+        sizes = [len(memory["content"]) for memory in memories]
+        answer["items"] = [written[at] for at in fitting(sizes, asked.max_chars)]
     return Reply(200, answer)
-
-
-def _as_prompt(answer: dict[str, Any], max_chars: int) -> dict[str, Any]:
-    """The answer with its block; the items are those in it."""
-    block, chosen = prompt_block([item["memory"] for item in answer["items"]], max_chars)
-    return {**answer, "items": [answer["items"][at] for at in chosen], "prompt": block}
 
 
 def get_statistics(call: Call, service: Service) -> Reply:

@@ -94,10 +94,11 @@ def page_reply(
     return Reply(200, {"items": items, "next_cursor": sealed})
 
 
-def within_size(items: list[dict[str, Any]]) -> list[dict[str, Any]]:
+def within_size(items: list[dict[str, Any]]) -> list[exact_json.Written]:
     """The first items that an answer can carry, one at the least: Lambda answers 6 MB at the most."""
-    sizes = accumulate(len(exact_json.dumps(item).encode()) for item in items)
-    return items[: max(1, sum(size <= ANSWER_BYTES for size in sizes))]
+    written = [exact_json.Written(exact_json.dumps(item)) for item in items]
+    sizes = accumulate(len(item.text.encode()) for item in written)
+    return written[: max(1, sum(size <= ANSWER_BYTES for size in sizes))]
 
 
 def _listing(asked: PageQuery) -> bytes:

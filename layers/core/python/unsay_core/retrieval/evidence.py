@@ -207,10 +207,10 @@ class Evidence:
         return self._runs
 
     def _count_runs(self, word: _Word, runs: float, scores: dict[int, float]) -> None:
-        counts: dict[int, int] = {}
+        counts = Counter([place >> 32 for place in word.at])
         for place, count in word.at.items():
-            run = place >> 32
-            counts[run] = counts.get(run, 0) + count
+            if count > 1:
+                counts[place >> 32] += count - 1
         unseen = max(1.0, word.total / max(1, len(word.at)))
         weight = rarity(min(runs, len(counts) * unseen), runs)
         for run, count in counts.items():
