@@ -23,7 +23,7 @@ $(READY): uv.lock pyproject.toml
 	@echo "Installing the locked Python packages into .venv …"
 	@test -x $(VENV)/python || $(PYTHON) -m venv .venv
 	@test -x $(VENV)/uv || $(VENV)/pip install --quiet --disable-pip-version-check uv==$(UV_VERSION)
-	@$(VENV)/uv sync --quiet --frozen --extra local
+	@$(VENV)/uv sync --quiet --frozen --extra aws --extra local
 	@touch $@
 
 $(NODE_READY): package-lock.json

@@ -31,7 +31,7 @@ LISBON, PORTO = "Alice lives in Lisbon.", "Alice lives in Porto."
 @pytest.fixture(autouse=True)
 def home(tmp_path, monkeypatch):
     """A home of its own, and nothing set."""
-    for name in ("UNSAY_URL", "UNSAY_TOKEN", "UNSAY_SCOPE", "UNSAY_PROFILE"):
+    for name in ("UNSAY_URL", "UNSAY_TOKEN", "UNSAY_SCOPE", "UNSAY_PROFILE", "XDG_DATA_HOME"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setattr(typer, "get_app_dir", lambda _: str(tmp_path / "unsay"))
     return tmp_path
@@ -114,15 +114,23 @@ def _code(arguments):
     return 0
 
 
+def _key(caller):
+    grants = [{"scope": "acme/*", "actions": ["read"]}]
+    return caller.send("POST", "/v1/keys", {"name": "shop", "kind": "agent", "grants": grants})["id"]
+
+
 def prepared(caller):
     """One of each thing that a command can name."""
     moved = caller.remember(PORTO, SCOPE, key="home")
+    said = {"seq": 0, "role": "user", "content": "I_live_in_Lisbon."}
+    caller.send("POST", "/v1/conversations/run-1/messages", {"scope": SCOPE, "messages": [said]})
     return {
         "MEMORY": caller.remember(LISBON, SCOPE)["id"],
         "DOUBTED": caller.remember("Alice has a cat.", SCOPE)["id"],
         "ERASURE": caller.forget(caller.remember("Gone.", SCOPE)["id"], scope=SCOPE)["id"],
         "TOMBSTONE": caller.tombstones(SCOPE)["items"][-1]["id"],
         "MOVED": moved["id"],
+        "KEY_OF_SHOP": _key(caller),
     }
 
 
@@ -146,7 +154,17 @@ COMMANDS = {
     "audit verify": ("audit verify", "head"),
     "stats": ("stats", "semantic"),
     "scopes": ("scopes acme", ""),
-    "key make": ("key make shop -g acme/*=read,write", "unsay_"),
+    "converse": ("converse run-2 --user Hello. --assistant Hi. --flush", "extraction"),
+    "conversation list": ("conversation list", "run-1"),
+    "conversation show": ("conversation show run-1", "I_live_in_Lisbon."),
+    "conversation flush": ("conversation flush run-1", "extraction"),
+    "conversation retry": ("conversation retry run-1", "extraction"),
+    "policy show": ("policy show --root acme", "auto"),
+    "policy set": ("policy set --extraction review --user-turns 7 --keep Diet.", "Diet."),
+    "keys make": ("keys make shop -g acme/*=read,write", "unsay_"),
+    "keys list": ("keys list", "shop"),
+    "keys revoke": ("keys revoke KEY_OF_SHOP", "KEY_OF_SHOP"),
+    "delegate": ("delegate -a read --ttl 60", "unsay_dlg_"),
     "config set": ("config set --scope acme", ""),
     "config show": ("config show", SCOPE),
     "doctor": ("doctor", "is ok"),
@@ -182,7 +200,7 @@ def test_every_command_has_help_with_an_example_of_itself(name):
 
 def filled(name, known):
     """A command's words, and what its answer holds."""
-    return (re.sub("[A-Z]{5,}", lambda word: known.get(word[0], word[0]), part) for part in COMMANDS[name])
+    return (re.sub("[A-Z_]{5,}", lambda word: known.get(word[0], word[0]), part) for part in COMMANDS[name])
 
 
 @pytest.mark.parametrize("name", COMMANDS)
@@ -229,7 +247,11 @@ def test_words_come_from_the_standard_input_too(service):
         (("list", "--scope", "a//b"), 2, "scope"),
         (("list", "--limit", "0"), 2, "limit"),
         (("list", "--kind", "nonsense"), 2, "nonsense"),
-        (("key", "make", "x", "-g", "acme"), 2, "SCOPE=ACTION"),
+        (("keys", "make", "x", "-g", "acme"), 2, "SCOPE=ACTION"),
+        (("--url", "http://x.example", "list"), 2, "https"),
+        (("--url", "sqlite://x.db", "list"), 2, "sqlite:///"),
+        (("converse", "run-9"), 2, "--user"),
+        (("converse", "run-9", "-"), 2, "name a file"),
         (("nonsense",), 2, "nonsense"),
     ],
 )
@@ -323,6 +345,54 @@ def test_a_configuration_that_others_may_read_or_nobody_can_is_refused(service, 
     assert piped("stats").exit_code == 0
     file.write_text("[1]")
     assert piped("stats").exit_code == 2
+
+
+def test_messages_of_a_file_are_handed_in_whole_and_once(service):
+    lines = "\n".join(json.dumps({"seq": n, "role": "user", "content": f"I have {n}."}) for n in range(120))
+    first = json.loads(piped("converse", "long", "-", typed=lines).output)
+    again = json.loads(piped("converse", "long", "-", typed=lines).output)
+    assert (first["accepted"], first["duplicates"], first["high_water"]) == (120, 0, 119)
+    assert (again["accepted"], again["duplicates"]) == (0, 120)
+    broken = piped("converse", "long", "-", typed=lines + "\nnonsense")
+    assert (broken.exit_code, "line 121" in broken.stderr) == (2, True)
+
+
+def test_what_follows_in_a_conversation_gets_the_next_numbers(service):
+    for words in ("--user One. --assistant Two.", "--user Three."):
+        assert piped("converse", "talk", *words.split()).exit_code == 0
+    said = json.loads(piped("conversation", "show", "talk").output)["messages"]
+    assert [(m["seq"], m["content"]) for m in said] == [(0, "One."), (1, "Two."), (2, "Three.")]
+
+
+def test_what_a_policy_does_not_name_stays(service):
+    piped("policy", "set", "--keep", "Diet.", "--daily-tokens", "1000")
+    said = json.loads(piped("policy", "set", "--extraction", "off").output)
+    assert (said["extraction"], said["instructions"]["keep"]) == ("off", "Diet.")
+    assert said["budget"]["daily_tokens"] == 1000
+
+
+def test_who_names_no_service_has_a_store_of_their_own(home, monkeypatch):
+    monkeypatch.setenv("XDG_DATA_HOME", str(home / "data"))
+    monkeypatch.setenv("UNSAY_SCOPE", SCOPE)
+    folder = home / "project"
+    folder.mkdir()
+    monkeypatch.chdir(folder)
+    assert piped("remember", LISBON).exit_code == 0
+    assert (home / "data" / "unsay" / "memory.db").exists()
+    assert LISBON in piped("list").output
+    (folder / ".unsay").mkdir()
+    assert piped("--url", "sqlite:///.unsay/memory.db", "remember", PORTO).exit_code == 0
+    assert json.loads(piped("list").output)["items"][0]["content"] == PORTO
+    assert "is ok" in piped("doctor").output
+    monkeypatch.setenv("UNSAY_TOKEN", "t")
+    assert "UNSAY_URL" in piped("list").stderr
+
+
+def test_a_store_that_cannot_be_opened_exits_with_three_and_no_traceback(home):
+    (home / "other").write_text("not a store, and long enough to be looked at" * 20)
+    refused = piped("--url", f"sqlite:///{home}/other", "list", "-s", "a")
+    assert (refused.exit_code, refused.stdout) == (3, "")
+    assert "cannot be opened" in refused.stderr
 
 
 def test_the_installed_command_runs(service):

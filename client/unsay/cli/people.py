@@ -10,6 +10,7 @@ import typer
 from rich.console import Console
 from rich.text import Text
 
+import unsay
 from unsay.cli import show
 from unsay.cli.memories import CursorOption
 from unsay.cli.review import review
@@ -33,7 +34,7 @@ keys = typer.Typer(help="Credentials for agents and people.", no_args_is_help=Tr
 app.add_typer(erasures, name="erasure")
 app.add_typer(tombstones, name="tombstone")
 app.add_typer(audit, name="audit")
-app.add_typer(keys, name="key")
+app.add_typer(keys, name="keys")
 app.command()(review)
 
 
@@ -222,11 +223,64 @@ def make_key(
 ) -> None:
     """Make an API key. Its secret is shown this once.
 
-    Example: unsay key make shop --grant 'acme/*=read,write'
+    Example: unsay keys make shop --grant 'acme/*=read,write'
     """
     session: Session = context.obj
     made = session.memory.make_key(name, kind=kind, grants=dict(map(_grant, grants)), expires_at=expires_at)
     answer(made, Text(made.secret), wants_json=as_json)
+
+
+@keys.command("list")
+def list_keys(
+    context: typer.Context, limit: LimitOption = 20, cursor: CursorOption = None, as_json: JsonOption = False
+) -> None:
+    """List the API keys that you administer; never their secrets.
+
+    Example: unsay keys list
+    """
+    session: Session = context.obj
+    page = session.memory.keys(limit=limit, cursor=cursor)
+    rows = (
+        (k.id, k.name, k.kind, ", ".join(g.scope for g in k.grants), k.last_used, _end(k)) for k in page.items
+    )
+    columns = ("id", "name", "kind", "scopes", "last used", "ends")
+    answer(page, show.table(columns, rows, more=page.next_cursor), wants_json=as_json)
+
+
+@keys.command("revoke")
+def revoke_key(
+    context: typer.Context,
+    key_id: Annotated[str, typer.Argument(metavar="ID", help="The key: key_…")],
+    as_json: JsonOption = False,
+) -> None:
+    """Revoke an API key, and what was delegated with it; it stops within a minute.
+
+    Example: unsay keys revoke key_01j5…
+    """
+    session: Session = context.obj
+    found = session.memory.revoke_key(key_id)
+    answer(found, Text(f"{found.id} is revoked"), wants_json=as_json)
+
+
+@app.command()
+def delegate(
+    context: typer.Context,
+    actions: Annotated[list[str], typer.Option("--action", "-a", help="What it may do: read, write, …")],
+    ttl: Annotated[int, typer.Option(min=1, max=3600, help="For how many seconds.")] = 600,
+    scope: ScopeOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Make a weaker key for a sub-agent, for an hour at the most. Its secret is shown this once.
+
+    Example: unsay delegate --action read --ttl 600 --scope acme/users/alice
+    """
+    session: Session = context.obj
+    made = session.memory.delegate(actions, ttl_seconds=ttl, scope=scope or session.profile.scope)
+    answer(made, Text(made.secret), wants_json=as_json)
+
+
+def _end(key: unsay.ListedKeyOut) -> object:
+    return "revoked" if key.revoked_at else key.expires_at
 
 
 def _grant(text: str) -> tuple[str, list[str]]:

@@ -14,6 +14,7 @@ from rich.console import Console
 import unsay
 from unsay.cli.profiles import DEFAULT_PROFILE, Profile, ProfileError, ProfileFile, from_environment
 from unsay.cli.show import as_json
+from unsay.cli.store import default_store
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -50,12 +51,16 @@ class Session:
 
     @cached_property
     def memory(self) -> unsay.Memory:
-        """The service; raises `ProfileError` where nothing says which."""
-        if not self.profile.url or not self.profile.token:
+        """The service that is named; else a store of one's own. Raises `ProfileError`."""
+        url, token = self.profile.url, self.profile.token
+        if url is None and token is not None:
             raise ProfileError(
-                "Which service? Set UNSAY_URL and UNSAY_TOKEN, or keep them: unsay config set --url URL"
+                "A key of which service? Set UNSAY_URL, or keep it: unsay config set --url URL"
             )
-        return unsay.connect(self.profile.url, token=self.profile.token)
+        try:
+            return unsay.connect(url or default_store(), token=token)
+        except ValueError as refused:
+            raise ProfileError(f"{url}: {refused}") from None
 
     def scope(self, given: str | None) -> str:
         """The scope that is meant; there is no default of ours."""
