@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from unsay_core.application.consolidate import consolidate_step
 from unsay_core.application.tidy import tidy_step
 from unsay_core.domain.job import JobKind
 
@@ -14,4 +15,5 @@ if TYPE_CHECKING:
 
 STEPS: Mapping[str, Step] = {
     JobKind.TIDY.value: tidy_step,
+    JobKind.CONSOLIDATE.value: consolidate_step,
 }

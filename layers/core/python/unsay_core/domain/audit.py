@@ -43,6 +43,8 @@ class Event(StrEnum):
     GIVEN_UP = "conversation.failed"
     RETRIED = "conversation.retried"
     REINDEXED = "scope.reindexed"
+    MERGED = "memory.merged"
+    UNMERGED = "memory.unmerged"
     RESTORED = "scope.restored"
     EXPORTED = "scope.exported"
     IMPORTED = "scope.imported"

@@ -16,6 +16,7 @@ class JobKind(StrEnum):
     EXPORT = "export"
     IMPORT = "import"
     TIDY = "tidy"
+    CONSOLIDATE = "consolidate"
 
 
 class JobState(StrEnum):
