@@ -476,6 +476,7 @@ def set_policy(
     *,
     scope: Scope,
     extraction: Literal["auto", "review", "off"] = "auto",
+    secrets: Literal["refuse", "allow"] = "refuse",
     cadence: Mapping[str, int | None] | None = None,
     instructions: Mapping[str, str | None] | None = None,
     budget: Mapping[str, int | None] | None = None,
@@ -487,6 +488,7 @@ def set_policy(
     """
     body = {
         "extraction": extraction,
+        "secrets": secrets,
         "cadence": dict(cadence or {}),
         "instructions": dict(instructions or {}),
         "budget": dict(budget or {}),

@@ -330,12 +330,14 @@ def test_a_policy_is_read_and_set_by_the_admins_of_the_root(api: Caller) -> None
     default = api.send("GET", "/v1/policy", query="scope=acme")
     assert default.body == {
         "extraction": "auto",
+        "secrets": "refuse",
         "cadence": {"user_turns": 5, "tokens": 8000, "idle_seconds": 1800},
         "instructions": {"keep": None, "never_keep": None},
         "budget": {"daily_tokens": None},
     }
     wanted = {
         "extraction": "review",
+        "secrets": "allow",
         "cadence": {"user_turns": 2, "tokens": 600, "idle_seconds": None},
         "instructions": {"keep": "food", "never_keep": "health"},
         "budget": {"daily_tokens": 1000},
@@ -437,3 +439,21 @@ def test_a_marker_is_written_anew_while_its_batch_waits(service: FakeService, ta
     drain(service)
     call_again(talk.run_id, 1, opened, service.world)
     assert opened.ledger.read([place]).get(place) is None
+
+
+SECRET = "My key is AKIAIOSFODNN7EXAMPLE"
+
+
+def test_credentials_are_let_in_where_the_roots_policy_says_so(service: FakeService, api: Caller) -> None:
+    allowed, refused = Talk(api), Talk(api, scope="other/alice")
+    api.send("PUT", "/v1/policy", {"secrets": "allow"}, query="scope=acme")
+    for talk in (allowed, refused):
+        talk.say(SECRET, flush=True)
+    drain(service)
+    assert (contents(allowed), contents(refused)) == ([SECRET], ["My key is [redacted]"])
+    assert (api.listed(), api.listed("other/alice")) == ([SECRET], [])
+    assert api.remember(f"{SECRET}, too.").status == 201
+    assert api.remember(f"{SECRET}, too.", "other/alice").code == "secret_refused"
+    assert api.send("PUT", "/v1/policy", {"secrets": "maybe"}, query="scope=acme").status == 400
+    api.send("PUT", "/v1/policy", {}, query="scope=acme")
+    assert api.remember(f"{SECRET}, again.").code == "secret_refused"

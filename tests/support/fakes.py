@@ -463,6 +463,7 @@ class FakeService:
             keys=self.keyring.for_scope(scope_id),
             ledger=self.ledgers[scope_id],
             search=GuardedSearch(FakeSearch(self.knowledge_base, scope_id), self.breaker),
+            allows_secrets=lambda: self.policies.of(scope.segments[0]).allows_secrets,
         )
 
     def open_audit(self, principal: Principal, scope: Scope) -> AuditScope:
@@ -571,6 +572,7 @@ class FakeService:
             keys=self.keyring.for_scope(scope_id),
             search=FakeSearch(self.knowledge_base, scope_id),
             ledger=self.ledgers[scope_id],
+            allows_secrets=lambda: self.policies.of(scope.segments[0]).allows_secrets,
         )
 
     def dump(self) -> str:

@@ -81,9 +81,12 @@ def record(
         digests = {message.seq: opened.keys.message_digest(message.identity) for message in messages}
         new = _new(run_id, messages, digests, draft)
         if new:
-            _store(
-                [_message(run_id, said, digests[said.seq], draft.at, opened) for said in new], draft, opened
-            )
+            allows = steering.allows_secrets
+            kept = [
+                _message(run_id, each, digests[each.seq], draft.at, opened, allows_secrets=allows)
+                for each in new
+            ]
+            _store(kept, draft, opened)
             run = _grown(run, new, draft.at, steering)
         if new or flush:
             run = _hand_over(run, steering.cadence, draft, opened, everything=flush)
@@ -227,8 +230,10 @@ def _new(run_id: str, messages: Sequence[Said], digests: dict[int, str], draft: 
     return list(new.values())
 
 
-def _message(run_id: str, said: Said, digest: str, at: datetime, opened: OpenScope) -> Message:
-    blocks, redacted = without_credentials(said.blocks)
+def _message(
+    run_id: str, said: Said, digest: str, at: datetime, opened: OpenScope, *, allows_secrets: bool
+) -> Message:
+    blocks, redacted = (said.blocks, ()) if allows_secrets else without_credentials(said.blocks)
     return Message(
         run_id=run_id,
         seq=said.seq,

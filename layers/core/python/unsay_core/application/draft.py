@@ -83,6 +83,11 @@ class Draft:
         self._head = self.get(HEAD) or Head()
 
     @property
+    def allows_secrets(self) -> bool:
+        """Whether its root's policy lets credentials in."""
+        return self._opened.allows_secrets()
+
+    @property
     def seq(self) -> int:
         """The place of the next audit entry."""
         return self._head.seq + 1

@@ -92,7 +92,8 @@ def make_plan(
     if asking.malformed and not (lenient and asking.proposals):
         raise UnusableReplyError("malformed_facts")
     dropped: Counter[str] = Counter({"malformed": asking.malformed} if asking.malformed else {})
-    ground = Ground({n: m for n, m in numbered.items() if n >= first}, asking.known)
+    sources = {n: m for n, m in numbered.items() if n >= first}
+    ground = Ground(sources, asking.known, asking.steering.allows_secrets)
     facts = list(_checked(asking.proposals, ground, world, dropped))
     return Plan(
         run_id=batch.run_id,

@@ -62,8 +62,9 @@ def refuse_forbidden(
 
 
 def refuse_secrets(draft: Draft, *texts: str | None, others: object = None) -> None:
-    """Raise if a text, or other JSON, holds a credential."""
-    if any(find_credential(text) for text in texts if text) or find_in_json(others):
+    """Raise if a text, or other JSON, holds a credential, and its root's policy does not allow any."""
+    is_found = any(find_credential(text) for text in texts if text) or find_in_json(others)
+    if is_found and not draft.allows_secrets:
         _refuse(draft, "secret", SecretRefusedError("a field of this write looks like a credential"))
 
 

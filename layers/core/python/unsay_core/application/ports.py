@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar, cast
 
 from unsay_core.domain.memory import Memory
@@ -128,11 +128,16 @@ class Anchors(Protocol):
         """What is anchored from a place in the chain on, in order; a place anchored twice comes twice."""
 
 
+def _never() -> bool:
+    return False
+
+
 @dataclass(frozen=True, slots=True)
 class OpenScope:
     """One scope, opened for one principal: everything a use case may touch.
 
-    `root_id` is the id of its first segment.
+    `root_id` is the id of its first segment. `allows_secrets` asks its root's policy whether credentials may
+    be written; it is asked where there is one, and not before.
     """
 
     scope: Scope
@@ -142,6 +147,7 @@ class OpenScope:
     keys: ScopeKeys
     ledger: Ledger
     search: Search
+    allows_secrets: Callable[[], bool] = field(default=_never, kw_only=True)
 
 
 @dataclass(frozen=True, slots=True)

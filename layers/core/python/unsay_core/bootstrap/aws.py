@@ -215,6 +215,7 @@ class ApiService(_Authenticating):
                 Place(scope_id, settings.ledger_table, settings.record_table),
             ),
             search=GuardedSearch(self._searches.of(self._opened(scope_id, root_id, clients)), self._breaker),
+            allows_secrets=lambda: self.policies.of(scope.segments[0]).allows_secrets,
         )
 
     @cached_property
@@ -379,6 +380,7 @@ class ExtractService(Keyed):
             keys=self.keyring.for_scope(scope_id),
             ledger=self.extract_ledger(scope_id),
             search=self._searches.of(self._opened(scope_id, root_id, self.clients(scope_id))),
+            allows_secrets=lambda: self._policies.of(scope.segments[0]).allows_secrets,
         )
 
     def _metering(self) -> DynamoDBClient:

@@ -90,6 +90,7 @@ def policy_answer(steering: Steering) -> dict[str, Any]:
     cadence = steering.cadence
     return {
         "extraction": steering.mode.value,
+        "secrets": "allow" if steering.allows_secrets else "refuse",
         "cadence": {
             "user_turns": cadence.turns,
             "tokens": cadence.size // CHARACTERS_PER_TOKEN,

@@ -234,6 +234,7 @@ class PolicyIn(Wire):
 
     extraction: Annotated[Mode, BeforeValidator(_mode), WithJsonSchema({"enum": list(Mode)})] = Mode.AUTO
     cadence: CadenceIn = Field(default_factory=CadenceIn)
+    secrets: Literal["refuse", "allow"] = "refuse"
     instructions: InstructionsIn = Field(default_factory=InstructionsIn)
     budget: BudgetIn = Field(default_factory=BudgetIn)
 
@@ -249,6 +250,7 @@ class PolicyIn(Wire):
             keep=self.instructions.keep,
             never_keep=self.instructions.never_keep,
             daily_tokens=self.budget.daily_tokens,
+            allows_secrets=self.secrets == "allow",
         )
 
 
@@ -256,6 +258,7 @@ class PolicyOut(Answer):
     """The policy of a root."""
 
     extraction: Mode
+    secrets: Literal["refuse", "allow"]
     cadence: dict[str, int | None]
     instructions: dict[str, str | None]
     budget: dict[str, int | None]

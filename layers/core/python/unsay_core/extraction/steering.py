@@ -18,13 +18,17 @@ class Mode(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Steering:
-    """The extraction policy of a root; `daily_tokens` bounds what the model is asked in a day (UTC)."""
+    """The policy of a root; `daily_tokens` bounds what the model is asked in a day (UTC).
+
+    `allows_secrets` lets credentials into memories and messages, which are refused or redacted otherwise.
+    """
 
     mode: Mode = Mode.AUTO
     cadence: Cadence = field(default_factory=Cadence)
     keep: str | None = None
     never_keep: str | None = None
     daily_tokens: int | None = None
+    allows_secrets: bool = False
 
     @property
     def extracts(self) -> bool:
