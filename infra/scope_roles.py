@@ -142,7 +142,7 @@ ROLES = (
         trusted=("sweep",),
         items=(
             *READ,
-            Items("LedgerPut", LEDGER, ("PutItem",), "HMPEJ"),
+            Items("LedgerPut", LEDGER, ("PutItem",), "HMPEJCQ"),
             Items("RecordAppend", RECORD, ("PutItem",), "A"),
         ),
     ),

@@ -182,10 +182,11 @@ def test_the_draft_alone_makes_audit_entries() -> None:
     assert making == {"application/draft.py"}
 
 
-def test_remember_and_correct_alone_make_memories() -> None:
+def test_remember_correct_and_a_merge_alone_make_memories() -> None:
     """And whoever reads the lines of an import, which are decided on like any other write."""
     making = {name for name, tree in trees(DEPLOYED) if any(called(call) == "Memory" for call in calls(tree))}
-    assert making == {"application/remember.py", "application/correct.py", "contracts/portable.py"}
+    deciding = {f"application/{name}.py" for name in ("remember", "correct", "consolidate")}
+    assert making == {*deciding, "contracts/portable.py"}
 
 
 def test_the_domain_alone_says_what_may_not_happen_to_a_memory() -> None:

@@ -359,5 +359,5 @@ def test_each_scope_is_tidied_once_a_day(bench: Bench) -> None:
 def test_every_scope_has_its_shard_and_only_what_waits_is_due() -> None:
     assert {shard_of(f"{n:052d}") for n in range(200)} == set(range(SHARDS))
     due = {name for name, entry in EVERY_ENTRY.items() if due_at(entry, AT)}
-    assert due == {"a head", "an erasure at work", "a bare job"}
+    assert due == {"a head", "an erasure at work", "a bare job", "a run", "a marker of a batch"}
     assert due_at(EVERY_ENTRY["a bare job"], AT) == AT + STILL_FOR

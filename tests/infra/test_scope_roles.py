@@ -38,7 +38,7 @@ GRANTED = {
         "Record": READS | {"PutItem": "AT"},
     },
     "Sweeper": {
-        "Ledger": READS | {"PutItem": "HMPEJ"},
+        "Ledger": READS | {"PutItem": "HMPEJCQ"},
         "Record": READS | {"PutItem": "A"},
     },
 }

@@ -17,6 +17,7 @@ from unsay_core.application.access import UseNotes
 from unsay_core.application.authenticate import Authenticator
 from unsay_core.application.bindings import RecentBindings
 from unsay_core.application.breaker import Breaker, GuardedSearch
+from unsay_core.application.conversations import retry_run
 from unsay_core.application.due import due_at
 from unsay_core.application.extract import Extractor
 from unsay_core.application.graves import Standing
@@ -546,6 +547,13 @@ class FakeService:
         opened = self.open_scope(principal, scope, Action.WRITE)
         parts = {part.name: getattr(opened, part.name) for part in fields(opened)}
         return IntakeScope(**parts, transcripts=self.files[opened.id])
+
+    def retry(self, scope_id: str, run_id: str) -> None:
+        """What a redriven letter asks for."""
+        scope = named_by(self.ledgers[scope_id], scope_id, self.keyring)
+        if scope is not None:
+            opened = self._opened(scope_id, scope.canonical, EXTRACTOR)
+            retry_run(run_id, self.policies.of(scope.segments[0]), opened, self.world)
 
     def intake(self, scope_id: str, run_id: str, upload_id: str, parse: Parse, letter: str) -> Intake | None:
         """What the extract λ reads a file with."""

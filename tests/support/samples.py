@@ -234,6 +234,7 @@ EVERY_ENTRY: dict[str, Entry] = {
         batches=2,
         open=(Span(2, 1),),
         failed=(Span(1, 0),),
+        quiet_at=SECOND,
         revision=4,
     ),
     "a bare run": Run("run:2", started_at=AT, last_at=AT),

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 SOURCE = "unsay"
 MOST = 10  # messages or events in one request
 FILE_CAME = "Object Created"
+REDRIVEN = "redriven"
 _PLACE = re.compile(r"(?P<scope>[^/]+)/(?P<run>[^/]+)/(?P<upload>[^/]+)\.jsonl")
 
 
@@ -164,6 +165,20 @@ def upload_of_event(event: Mapping[str, Any]) -> tuple[str, str, str] | None:
     if found is None or not is_digest(found["scope"]) or not is_id(found["upload"], "upl"):
         raise ValueError("this is the place of no upload")
     return found["scope"], found["run"], found["upload"]
+
+
+def is_redriven(event: Mapping[str, Any]) -> bool:
+    """True for an event that was sent again from the dead letters."""
+    return bool(event.get(REDRIVEN))
+
+
+def redriven(letter: str) -> str:
+    """A dead letter as it is sent again; one that is no event goes as it is."""
+    try:
+        event = json.loads(letter)
+    except ValueError:
+        return letter
+    return json.dumps({**event, REDRIVEN: True}) if isinstance(event, dict) else letter
 
 
 def event_of_batch(scope_id: str, run_id: str, number: int) -> str:

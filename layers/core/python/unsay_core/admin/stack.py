@@ -10,6 +10,8 @@ import boto3
 from unsay_core.bootstrap.operator import Operator
 
 if TYPE_CHECKING:
+    from mypy_boto3_sqs import SQSClient
+
     from unsay_core.application.ports import World
 
 DEFAULT_STACK = "unsay-dev"
@@ -29,6 +31,11 @@ class Stack:
         described: Any = session.client("cloudformation").describe_stacks(StackName=name)
         outputs = described["Stacks"][0].get("Outputs", [])
         return cls(session, {output["OutputKey"]: output["OutputValue"] for output in outputs})
+
+    def queues(self) -> SQSClient:
+        """Its queues."""
+        client: SQSClient = self.session.client("sqs")
+        return client
 
     def operator(self, world: World) -> Operator:
         """The service of this stack, for whoever has these credentials."""

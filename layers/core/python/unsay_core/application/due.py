@@ -14,6 +14,7 @@ from unsay_core.application.ledger import Head
 from unsay_core.domain.erasure import Erasure
 from unsay_core.domain.job import Job, JobState
 from unsay_core.domain.memory import Memory, Status
+from unsay_core.extraction.conversation import Ready, Run
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -21,6 +22,9 @@ if TYPE_CHECKING:
     from unsay_core.application.ledger import Entry
 
 STILL_FOR = timedelta(minutes=10)  # a job that has not moved for so long is called again
+CALLED_WITHIN = timedelta(
+    hours=1
+)  # a batch whose call was lost is called again; the bus keeps trying that long
 SHARDS = 8  # over which the due entries of all scopes are spread
 
 
@@ -33,6 +37,10 @@ def due_at(entry: Entry, now: datetime) -> datetime | None:
             return now + STILL_FOR
         case Erasure(is_over=False):
             return now + STILL_FOR
+        case Run(quiet_at=quiet_at):
+            return quiet_at
+        case Ready():
+            return now + CALLED_WITHIN
         case Head(tidy_at=tidy_at):
             return tidy_at
         case _:

@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import TYPE_CHECKING, Protocol
 
+from unsay_core.application.conversations import call_again, flush_quiet
 from unsay_core.application.draft import TIDIED_EVERY, Draft
 from unsay_core.application.jobs import is_idle, task_of
 from unsay_core.application.ledger import Area, Ref, job_ref, memory_ref
@@ -111,10 +112,22 @@ def _begin_tidying(_head: str, opened: OpenScope, world: World, _queue: JobQueue
     settle(attempt, world)
 
 
+def _flush(run_id: str, opened: OpenScope, world: World, _queue: JobQueue) -> None:
+    flush_quiet(run_id, opened, world)
+
+
+def _mark_again(marker_id: str, opened: OpenScope, world: World, _queue: JobQueue) -> None:
+    """A batch still waits, and its call may be lost: its marker is written anew, and leads to another."""
+    run_id, _, number = marker_id.rpartition("#")
+    call_again(run_id, int(number), opened, world)
+
+
 TIDY = "job_tidy"  # one for each scope: it is written over each time
 ACTS: Mapping[Area, Act] = {
     Area.MEMORY: _lapse,
     Area.ERASURE: lambda job_id, *scope: _call_again(Area.ERASURE, job_id, *scope),
     Area.JOB: lambda job_id, *scope: _call_again(Area.JOB, job_id, *scope),
     Area.HEAD: _begin_tidying,
+    Area.CONVERSATION: _flush,
+    Area.READY: _mark_again,
 }

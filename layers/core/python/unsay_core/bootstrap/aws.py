@@ -345,6 +345,16 @@ class ExtractService(Keyed):
         gauges = ExtractionGauges(opened.root_id, scope_id)
         return Extractor(opened, self.world, self.model, meter, steering, give_up, gauges)
 
+    def retry(self, scope_id: str, run_id: str) -> None:
+        """Let the failed batches of a run be tried again; a scope that has no name any more has none."""
+        from unsay_core.application.conversations import retry_run
+        from unsay_core.application.job_scope import named_by
+
+        scope = named_by(self.extract_ledger(scope_id), scope_id, self.keyring)
+        if scope is not None:
+            opened = self._open(scope_id, scope.canonical, EXTRACTOR)
+            retry_run(run_id, self._policies.of(scope.segments[0]), opened, self.world)
+
     def intake(self, scope_id: str, run_id: str, upload_id: str, parse: Parse, letter: str) -> Intake | None:
         """What a file is read with; None if nobody expects it any more, and it was removed.
 

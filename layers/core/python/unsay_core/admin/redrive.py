@@ -1,0 +1,49 @@
+"""`unsay-admin redrive`: what was given up is tried again, once what was wrong has been mended."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, Literal
+
+import typer
+from rich.console import Console
+
+from unsay_core.adapters.messaging import redriven
+from unsay_core.admin.stack import DEFAULT_STACK, Stack
+
+if TYPE_CHECKING:
+    from mypy_boto3_sqs import SQSClient
+
+console = Console(stderr=True)
+QUEUES = {
+    "extract": ("ExtractDeadLettersUrl", "ExtractQueueUrl"),
+    "jobs": ("JobsDeadLettersUrl", "JobsQueueUrl"),
+}
+AT_ONCE = 10
+HIDDEN = 60  # seconds in which a letter that was not sent comes back
+
+
+def redrive_command(
+    work: Annotated[Literal["extract", "jobs"], typer.Argument(help="Whose dead letters.")],
+    stack: Annotated[str, typer.Option(help="Name of the CloudFormation stack.")] = DEFAULT_STACK,
+) -> None:
+    """Send dead letters again, and let what failed be tried anew: unsay-admin redrive extract."""
+    found = Stack.named(stack)
+    dead, queue = (found.outputs[name] for name in QUEUES[work])
+    sent = redrive(found.queues(), dead, queue)
+    console.print(f"{sent} dead letters of {work} were sent again", highlight=False)
+
+
+def redrive(sqs: SQSClient, dead: str, queue: str) -> int:
+    """Send every letter to the queue, and then remove it; how many. One may be sent twice, none is lost."""
+    sent = 0
+    while True:
+        answer = sqs.receive_message(
+            QueueUrl=dead, MaxNumberOfMessages=AT_ONCE, VisibilityTimeout=HIDDEN, WaitTimeSeconds=1
+        )
+        letters = answer.get("Messages", [])
+        if not letters:
+            return sent
+        for letter in letters:
+            sqs.send_message(QueueUrl=queue, MessageBody=redriven(letter["Body"]))
+            sqs.delete_message(QueueUrl=dead, ReceiptHandle=letter["ReceiptHandle"])
+            sent += 1
