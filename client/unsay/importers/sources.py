@@ -1,0 +1,190 @@
+"""What each store keeps, read record by record, before anything is made of it."""
+
+from __future__ import annotations
+
+import csv
+import json
+import re
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+class SourceError(ValueError):
+    """A file that is not what it was said to be; names the place, and quotes nothing."""
+
+
+@dataclass(frozen=True)
+class Foreign:
+    """One record of another store; `place` is where it was, and the same for as long as it is there."""
+
+    place: str
+    content: str
+    at: datetime | None = None
+    kind: str = "semantic"
+    key: str | None = None
+    path: tuple[str, ...] = ()
+    tags: tuple[str, ...] = ()
+    importance: float = 0.5
+    data: Any = None
+    metadata: Mapping[str, Any] = field(default_factory=dict)
+
+
+# What the words are called in files of nobody in particular.
+_CONTENT = ("content", "memory", "text", "fact", "value")
+_DATES = ("valid_from", "created_at", "createdAt", "timestamp", "date")
+_KINDS = frozenset({"semantic", "episodic", "procedural"})
+_MEM0_IDS = ("user_id", "agent_id", "run_id", "hash")
+_BULLET = re.compile(r"^\s*(?:[-*+]|\d+[.)])\s+")
+_HEADING = re.compile(r"^#+\s*")
+
+
+def _json(path: Path) -> Any:
+    try:
+        return json.loads(path.read_text(encoding="utf-8"))
+    except ValueError:
+        raise SourceError(f"{path.name} is not JSON") from None
+
+
+def _records(path: Path) -> Iterator[tuple[int, Mapping[str, Any]]]:
+    """Records of JSON lines, each with the number of its line."""
+    with path.open(encoding="utf-8") as lines:
+        for number, line in enumerate(lines, 1):
+            if not line.strip():
+                continue
+            try:
+                record = json.loads(line)
+            except ValueError:
+                raise SourceError(f"line {number} of {path.name} is not JSON") from None
+            yield number, _object(record, f"line {number} of {path.name}")
+
+
+def _object(record: Any, where: str) -> Mapping[str, Any]:
+    if not isinstance(record, dict):
+        raise SourceError(f"{where} is no object")
+    return record
+
+
+def _instant(value: Any) -> datetime | None:
+    """The time of a record; without an offset it is taken for UTC."""
+    try:
+        if isinstance(value, int | float) and not isinstance(value, bool):
+            return datetime.fromtimestamp(value, UTC)
+        found = datetime.fromisoformat(str(value))
+    except (ValueError, OverflowError, OSError):
+        return None
+    return found if found.tzinfo else found.replace(tzinfo=UTC)
+
+
+def _first(record: Mapping[str, Any], names: tuple[str, ...]) -> Any:
+    return next((record[name] for name in names if record.get(name) not in (None, "")), None)
+
+
+def _plain(record: Mapping[str, Any], place: str) -> Foreign:
+    """A record with the usual names; what has another name is metadata."""
+    content, at = _first(record, _CONTENT), _instant(_first(record, _DATES))
+    tags = record.get("tags") or ()
+    known = {*_CONTENT, *_DATES, "id", "kind", "key", "tags", "importance", "metadata"}
+    rest = {name: value for name, value in record.items() if name not in known}
+    importance = record.get("importance")
+    return Foreign(
+        place=str(record.get("id") or place),
+        content="" if content is None else str(content),
+        at=at,
+        kind=record["kind"] if record.get("kind") in _KINDS else "semantic",
+        key=record.get("key") or None,
+        tags=tuple(tags.split(";")) if isinstance(tags, str) else tuple(map(str, tags)),
+        importance=float(importance) if importance not in (None, "") else 0.5,
+        metadata={**(record.get("metadata") or {}), **rest},
+    )
+
+
+def jsonl(path: Path) -> Iterator[Foreign]:
+    """One object a line: `content` (or `memory`, `text`, `fact`, `value`), and whatever else is usual."""
+    for number, record in _records(path):
+        yield _plain(record, str(number))
+
+
+def csv_rows(path: Path) -> Iterator[Foreign]:
+    """One row a memory, the names in the first row; tags stand in one cell, with `;` between them."""
+    with path.open(encoding="utf-8-sig", newline="") as file:
+        for number, row in enumerate(csv.DictReader(file), 2):
+            if None in row or None in row.values():
+                raise SourceError(f"row {number} of {path.name} has not as many cells as the first")
+            yield _plain({name: value for name, value in row.items() if value}, str(number))
+
+
+def markdown(path: Path) -> Iterator[Foreign]:
+    """Every line that says something, the heading above it as a tag; of a file, or of all in a folder."""
+    for file in sorted(path.rglob("*.md")) if path.is_dir() else [path]:
+        heading = ""
+        for number, line in enumerate(file.read_text(encoding="utf-8").splitlines(), 1):
+            if _HEADING.match(line):
+                heading = _HEADING.sub("", line).strip()
+            elif text := _BULLET.sub("", line).strip():
+                tags = (heading[:64],) if heading else ()
+                place = file.relative_to(path).as_posix() if path.is_dir() else file.name
+                # By its words, for a line moves when another is written above it.
+                yield Foreign(f"{place}#{heading}#{text}", text, tags=tags, metadata={"line": number})
+
+
+def strands_json(path: Path) -> Iterator[Foreign]:
+    """The file of Strands' `TestMemoryStore`."""
+    for record in _list(_json(path), path):
+        at, metadata = _instant(record.get("createdAt")), record.get("metadata") or {}
+        yield Foreign(str(record.get("id")), str(record.get("content", "")), at, metadata=metadata)
+
+
+def mem0(path: Path) -> Iterator[Foreign]:
+    """An export of mem0: a list, or an object with `results` or `memories`."""
+    found = _json(path)
+    listed = found.get("results", found.get("memories")) if isinstance(found, dict) else found
+    for record in _list(listed, path):
+        # Under its own name: a scope is not chosen by what a record says.
+        ids = {f"mem0.{name}": record[name] for name in _MEM0_IDS if record.get(name)}
+        yield Foreign(
+            place=str(record.get("id")),
+            content=str(record.get("memory") or record.get("data") or ""),
+            at=_instant(record.get("created_at")),
+            tags=tuple(map(str, record.get("categories") or ())),
+            metadata={**(record.get("metadata") or {}), **ids},
+        )
+
+
+def langgraph(path: Path) -> Iterator[Foreign]:
+    """A dump of a LangGraph store: `Item.dict()`s, as a list or one a line. They become items."""
+    records = _list(_json(path), path) if path.suffix == ".json" else (each for _, each in _records(path))
+    for record in records:
+        namespace = tuple(map(str, record.get("namespace") or ()))
+        key, value = str(record.get("key")), record.get("value")
+        yield Foreign(
+            place=json.dumps([namespace, key]),
+            content=json.dumps(value, ensure_ascii=False, sort_keys=True),
+            at=_instant(record.get("created_at")),
+            kind="item",
+            key=key,
+            path=namespace,
+            data=value,
+        )
+
+
+def _list(found: Any, path: Path) -> Iterator[Mapping[str, Any]]:
+    if not isinstance(found, list):
+        raise SourceError(f"{path.name} holds no list of records")
+    for number, record in enumerate(found, 1):
+        yield _object(record, f"record {number} of {path.name}")
+
+
+SOURCES: Mapping[str, Callable[[Path], Iterator[Foreign]]] = {
+    "jsonl": jsonl,
+    "csv": csv_rows,
+    "markdown": markdown,
+    "strands-files": markdown,
+    "strands-json": strands_json,
+    "mem0": mem0,
+    "langgraph": langgraph,
+}

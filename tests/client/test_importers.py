@@ -1,0 +1,202 @@
+"""Memories of other stores become lines that the import takes, once, with their dates."""
+
+import asyncio
+import json
+import stat
+
+import pytest
+from langgraph.store.memory import InMemoryStore
+from strands.memory import MemoryManager
+from strands.storage.local_file_storage import LocalFileStorage
+from strands.vended_memory_stores import file_memory_store, test_memory_store
+from typer.testing import CliRunner
+
+from tests.support.fakes import FakeService
+from tests.support.http import Caller
+from tests.support.transfers import bring
+from unsay.cli import app
+from unsay.importers import SOURCES, SourceError, converted
+from unsay_core.contracts import exact_json
+
+BOB = "acme/bob"
+TEA, CAR = "Alice drinks green tea.", "Alice drives a red car."
+TRIED = {"jsonl", "csv", "markdown", "strands-files", "strands-json", "mem0", "langgraph"}
+
+
+@pytest.fixture
+def service():
+    return FakeService()
+
+
+@pytest.fixture
+def api(service):
+    return Caller(service)
+
+
+def lines_of(source, path, tmp_path):
+    out = tmp_path / "lines.jsonl"
+    report = converted(source, path, out)
+    return report, [json.loads(line) for line in out.read_bytes().splitlines()]
+
+
+def written(tmp_path, name, text):
+    path = tmp_path / name
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+def contents(api, **more):
+    return {item["content"]: item for item in api.list(BOB, limit=100, **more)["items"]}
+
+
+def test_every_source_is_tried_below():
+    assert SOURCES.keys() == TRIED
+
+
+def test_an_export_of_mem0_comes_in_with_its_dates_once_and_never_what_was_taken_back(service, api, tmp_path):
+    records = [
+        {
+            "id": "a",
+            "memory": TEA,
+            "user_id": "alice",
+            "hash": "h",
+            "created_at": "2025-03-04T05:06:07.000008-08:00",
+        },
+        {
+            "id": "b",
+            "memory": CAR,
+            "categories": ["cars"],
+            "metadata": {"deep": {"n": 1}, "n": 1.5, "none": None},
+        },
+        {"id": "c", "memory": "Alice lives in Lisbon."},
+        {"id": "d", "memory": ""},
+    ]
+    api.forget(api.remember("alice lives in lisbon", BOB)["id"], scope=BOB)
+    report, lines = lines_of("mem0", written(tmp_path, "m.json", json.dumps({"results": records})), tmp_path)
+    assert (report.read, report.written, report.refused) == (4, 3, {"no words": 1})
+    assert report.fields["deep → data.metadata"] == report.fields["mem0.user_id → metadata"] == 1
+
+    done = bring(service, lines)
+    assert done.result == {"imported": 2, "refused": {"tombstoned": 1}}
+    found = contents(api)
+    assert found.keys() == {TEA, CAR}
+    assert found[TEA]["valid_from"] == "2025-03-04T13:06:07.000008Z"
+    assert found[TEA]["metadata"] == {"mem0.user_id": "alice", "mem0.hash": "h"}
+    assert (found[TEA]["source"]["channel"], found[TEA]["source"]["import"]["actor"]) == ("import", "mem0")
+    assert (found[CAR]["tags"], found[CAR]["valid_from"]) == (["cars"], None)
+    assert str(found[CAR]["metadata"]["n"]) == "1.5"
+    assert found[CAR]["data"] == {"metadata": {"deep": {"n": 1}}}
+
+    _, again = lines_of("mem0", tmp_path / "m.json", tmp_path)
+    assert again == lines
+    assert bring(service, again).result == {"skipped": 2, "refused": {"tombstoned": 1}}
+
+
+def test_a_list_of_records_is_an_export_of_mem0_too(tmp_path):
+    path = written(tmp_path, "m.json", json.dumps([{"id": "a", "memory": TEA}]))
+    assert lines_of("mem0", path, tmp_path)[0].written == 1
+
+
+def test_what_strands_own_stores_have_written_comes_in(service, api, tmp_path):
+    async def fill():
+        files = file_memory_store.FileMemoryStore(
+            name="files", storage=LocalFileStorage(str(tmp_path / "files"))
+        )
+        await files.add("# Drinks\nAlice drinks green tea.\n- She likes it strong.")
+        kept = test_memory_store.TestMemoryStore(name="kept", path=str(tmp_path / "kept.json"))
+        await kept.add(CAR, {"team": "red"})
+        assert MemoryManager(stores=[files, kept])
+
+    asyncio.run(fill())
+    (folder,) = {path.parent for path in (tmp_path / "files").rglob("*.md")}
+    for source, path in (("strands-files", folder), ("strands-json", tmp_path / "kept.json")):
+        bring(service, lines_of(source, path, tmp_path)[1])
+    found = contents(api)
+    assert found.keys() == {TEA, "She likes it strong.", CAR}
+    assert found[TEA]["tags"] == ["Drinks"]
+    assert (found[CAR]["metadata"], found[CAR]["valid_from"] is not None) == ({"team": "red"}, True)
+
+
+def test_a_dump_of_a_langgraph_store_becomes_items(service, api, tmp_path):
+    store = InMemoryStore()
+    store.put(("users", "alice"), "k", {"n": 1, "price": 1.5})
+    store.put(("users:alice",), "k", {"n": 2})
+    dump = [item.dict() for item in store.search(())]
+    as_list = written(tmp_path, "dump.json", json.dumps(dump))
+    as_lines = written(tmp_path, "dump.jsonl", "\n".join(map(json.dumps, dump)))
+    _, lines = lines_of("langgraph", as_list, tmp_path)
+    assert lines_of("langgraph", as_lines, tmp_path)[1] == lines
+    assert bring(service, lines).result["imported"] == 2
+    items = api.list(BOB, kind="item")["items"]
+    assert {(tuple(item["path"]), item["key"], exact_json.dumps(item["data"])) for item in items} == {
+        (("users", "alice"), "k", '{"n":1,"price":1.5}'),
+        (("users:alice",), "k", '{"n":2}'),
+    }
+
+
+def test_lines_rows_and_headings_of_nobody_in_particular_come_in(service, api, tmp_path):
+    sources = {
+        "jsonl": written(
+            tmp_path,
+            "a.jsonl",
+            '{"text": "One.", "date": "2025-01-02", "kind": "episodic", "by": "ann"}\n\n{"fact": "Two."}\n',
+        ),
+        "csv": written(tmp_path, "b.csv", "content,tags,importance,team\nThree.,a;b,0.9,red\nFour.,,,\n"),
+        "markdown": written(tmp_path, "c.md", "# Drinks\n\n- Five.\n2. Six.\n\nSeven.\n"),
+    }
+    for source, path in sources.items():
+        bring(service, lines_of(source, path, tmp_path)[1])
+    found = contents(api)
+    assert found.keys() == {"One.", "Two.", "Three.", "Four.", "Five.", "Six.", "Seven."}
+    assert (found["One."]["kind"], found["One."]["valid_from"]) == ("episodic", "2025-01-02T00:00:00.000000Z")
+    assert found["One."]["metadata"] == {"by": "ann"}
+    assert (found["Three."]["tags"], str(found["Three."]["importance"])) == (["a", "b"], "0.9")
+    assert found["Five."]["tags"] == found["Seven."]["tags"] == ["Drinks"]
+
+
+def test_a_line_above_makes_no_other_memory_of_those_below(tmp_path):
+    before = lines_of("markdown", written(tmp_path, "c.md", "# Drinks\n- Five.\n"), tmp_path)[1]
+    after = lines_of("markdown", written(tmp_path, "c.md", "# Drinks\n- New.\n- Five.\n"), tmp_path)[1]
+    assert before[0]["memory"]["id"] == after[1]["memory"]["id"]
+
+
+@pytest.mark.parametrize(
+    ("source", "text"),
+    [
+        ("jsonl", '{"text": "a secret"'),
+        ("jsonl", '["a secret"]'),
+        ("csv", "content,tags\na secret,b,c\n"),
+        ("mem0", '{"a secret": 1}'),
+        ("mem0", '["a secret"]'),
+        ("langgraph", "a secret"),
+        ("strands-json", "{}"),
+    ],
+)
+def test_what_is_no_such_store_is_said_and_leaves_no_file(source, text, tmp_path):
+    path = written(tmp_path, "wrong.json", text)
+    with pytest.raises(SourceError, match=r"wrong\.json") as told:
+        converted(source, path, tmp_path / "out.jsonl")
+    assert "a secret" not in str(told.value)
+    assert not (tmp_path / "out.jsonl").exists()
+
+
+def test_what_cannot_be_a_memory_is_left_out_and_counted(tmp_path):
+    records = [{"text": " "}, {"text": "x" * 20_000}, {"id": 1, "text": "One."}, {"id": 1, "text": "One."}]
+    path = written(tmp_path, "a.jsonl", "\n".join(map(json.dumps, records)))
+    report, lines = lines_of("jsonl", path, tmp_path)
+    assert report.refused == {"no words": 1, "words that are too long": 1, "the same record again": 1}
+    assert len(lines) == 1
+
+
+def test_the_command_tells_first_and_writes_a_file_that_others_cannot_read(tmp_path):
+    path, out = written(tmp_path, "a.jsonl", '{"text": "One.", "by": "ann"}'), tmp_path / "out.jsonl"
+    told = CliRunner().invoke(app, ["convert", str(path), "--from", "jsonl", "--dry-run"])
+    assert (told.exit_code, json.loads(told.output)["fields"]["by → metadata"]) == (0, 1), told.output
+    assert not out.exists()
+    made = CliRunner().invoke(app, ["convert", str(path), "--from", "jsonl", "--out", str(out)])
+    assert (made.exit_code, json.loads(made.output)["written"]) == (0, 1)
+    assert stat.S_IMODE(out.stat().st_mode) == 0o600
+    for wrong in ([], ["--dry-run", "--out", str(out)]):
+        assert CliRunner().invoke(app, ["convert", str(path), "--from", "jsonl", *wrong]).exit_code == 2
+    assert CliRunner().invoke(app, ["convert", str(path), "--from", "csv", "--dry-run"]).exit_code == 0
+    assert CliRunner().invoke(app, ["convert", str(path), "--from", "mem0", "--dry-run"]).exit_code == 2
