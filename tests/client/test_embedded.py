@@ -15,7 +15,17 @@ from pathlib import Path
 import pytest
 
 import unsay
+from tests.support.clock import FakeClock, fake_world
 from unsay_core.adapters.sqlite import schema
+from unsay_core.application.consolidate import Consolidate, begin_consolidation
+from unsay_core.application.conversations import Said, record
+from unsay_core.application.ledger import Area, job_ref
+from unsay_core.application.remember import Remember, remember
+from unsay_core.bootstrap.embedded import OWNER, Chores, EmbeddedService
+from unsay_core.domain.memory import Fact
+from unsay_core.domain.scope import Scope
+from unsay_core.extraction.conversation import Role
+from unsay_core.extraction.steering import Steering
 
 SCOPE = "acme/users/alice"
 LISBON, TOFU = "Alice lives in Lisbon.", "Alice has a cat called Tofu."
@@ -288,3 +298,32 @@ def test_a_chain_that_was_mended_is_told_by_the_anchors(
 def test_a_file_is_handed_in_as_messages(opened: Callable[..., unsay.Memory]) -> None:
     with pytest.raises(unsay.InvalidRequestError, match="messages"):
         opened().upload("run-1", scope=SCOPE)
+
+
+def test_what_has_gone_quiet_is_extracted_by_a_sweep(tmp_path: Path) -> None:
+    for path in (None, tmp_path / "memory.db"):
+        clock = FakeClock()
+        service = EmbeddedService(path, None, fake_world(clock))
+        here = service.opened(OWNER, Scope.parse(SCOPE))
+        said = Said(1, Role.USER, "I live in Lisbon.", b"1")
+        record("run-1", [said], Steering(), here, service.world, flush=False)
+        chores = Chores(service)
+        chores.sweep()
+        assert here.ledger.page(Area.MEMORY, limit=9) == []
+        clock.sleep(1_801)
+        chores.sweep()
+        (memory,) = here.ledger.page(Area.MEMORY, limit=9)
+        assert memory.fact.content == "I live in Lisbon."  # type: ignore[union-attr]
+        service.close()
+
+
+def test_a_consolidation_is_done_in_this_process(tmp_path: Path) -> None:
+    service = EmbeddedService(tmp_path / "memory.db", None, fake_world(FakeClock()))
+    here = service.opened(OWNER, Scope.parse(SCOPE))
+    for content in ("Alice likes green tea a lot.", "Alice likes green tea a lot now."):
+        remember(Remember(Fact(content)), here, service.world)
+    job, _ = begin_consolidation(Consolidate(threshold=0.8), here, service.world)
+    Chores(service).run()
+    ended = here.ledger.read([job_ref(job.id)]).get(job_ref(job.id))
+    assert ended is not None and ended.is_over and ended.result["merged"] == 2
+    service.close()

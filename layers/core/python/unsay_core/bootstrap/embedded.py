@@ -27,21 +27,25 @@ from unsay_core.adapters.sqlite.kept import (
     SqliteRegistry,
     pepper_of,
 )
-from unsay_core.adapters.sqlite.owed import drop_outcomes, owed
+from unsay_core.adapters.sqlite.owed import drop_outcomes, gone_quiet, owed
 from unsay_core.adapters.sqlite.schema import ForeignFileError
 from unsay_core.adapters.sqlite.vectors import SqliteVectors, drop_others, unembedded
 from unsay_core.adapters.world import real_world
 from unsay_core.application.access import UseNotes
 from unsay_core.application.authenticate import Authenticator, Identity
+from unsay_core.application.consolidate import consolidate_step
+from unsay_core.application.conversations import flush_quiet
 from unsay_core.application.extract import Extractor, extract, next_in_line
 from unsay_core.application.index_memories import index_memories
+from unsay_core.application.job_scope import named_by
 from unsay_core.application.keys import Keyring
-from unsay_core.application.ledger import Area, pending_ref, ready_ref
+from unsay_core.application.ledger import Area, job_ref, pending_ref, ready_ref
 from unsay_core.application.metering import Meter
 from unsay_core.application.ports import AuditScope, IndexScope, IndexTask, OpenScope
 from unsay_core.application.project import project_memory
 from unsay_core.application.scopes import NotedOnce
 from unsay_core.domain.errors import ForbiddenError, InvalidRequestError
+from unsay_core.domain.job import JobKind
 from unsay_core.domain.scope import Action, Grant, Principal, PrincipalKind, Scope, ScopePattern
 from unsay_core.endpoints.call import Request
 from unsay_core.endpoints.router import Endpoints
@@ -176,7 +180,13 @@ class EmbeddedService:
             keys=self.keyring.for_scope(scope_id),
             ledger=self.ledger(scope_id),
             search=self.vectors(scope_id),
+            allows_secrets=lambda: self.policies.of(scope.segments[0]).allows_secrets,
         )
+
+    def named(self, scope_id: str, principal: Principal) -> OpenScope | None:
+        """A scope that is known by its id; None if it has no name any more."""
+        scope = named_by(self.ledger(scope_id), scope_id, self.keyring)
+        return None if scope is None else self.opened(principal, scope)
 
     def open_audit(self, principal: Principal, scope: Scope) -> AuditScope:
         """Open a scope to be audited: as for reading, and with its anchors."""
@@ -291,14 +301,21 @@ class Chores:
         with self._lock:
             try:
                 self._extract()
+                self._merge()
                 self._index()
                 self._catch_up()
             except Exception as fault:  # noqa: BLE001 - the caller's change is done, whatever this comes to
                 _log_fault(fault)
 
     def sweep(self) -> None:
-        """Drop what requests led to whose keys nobody may use again; make up for every missing vector."""
-        drop_outcomes(self._service.file, self._service.world.clock.now())
+        """Hand over what has gone quiet, drop what is kept no longer, make up for every missing vector."""
+        now = self._service.world.clock.now()
+        drop_outcomes(self._service.file, now)
+        for scope_id, _, run_id in gone_quiet(self._service.file, now):
+            opened = self._service.named(scope_id, EXTRACTOR)
+            if opened is not None:
+                flush_quiet(run_id, opened, self._service.world)
+        self.run()
         with self._lock:
             while self._catch_up():
                 pass
@@ -312,6 +329,16 @@ class Chores:
                 if by is None or extract(run_id, following, by) is not None:
                     break
                 following = next_in_line(run_id, by.opened.ledger)
+
+    def _merge(self) -> None:
+        """Do the consolidations that were asked for."""
+        for scope_id, _, job_id in owed(self._service.file, Area.JOB):
+            job = self._service.ledger(scope_id).read([job_ref(job_id)]).get(job_ref(job_id))
+            if job is None or job.kind is not JobKind.CONSOLIDATE or job.is_over:
+                continue
+            opened = self._service.named(scope_id, Principal(job.actor, PrincipalKind.AGENT, ()))
+            while opened is not None and not job.is_over:
+                job = consolidate_step(job, opened, self._service.world)
 
     def _index(self) -> None:
         for scope_id, work in groupby(owed(self._service.file, Area.PENDING), lambda each: each.scope_id):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from unsay_core.application.ledger import Area
+from unsay_core.domain.timeline import rfc3339
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -28,6 +29,17 @@ def owed(file: AnyFile, area: Area) -> list[Owed]:
             (area.value,),
         ).fetchall()
     return [Owed(scope_id, area, entry_id) for scope_id, entry_id in rows]
+
+
+def gone_quiet(file: AnyFile, now: datetime) -> list[Owed]:
+    """Every conversation in which messages wait and nobody has spoken for as long as its policy gives."""
+    with file.connection() as connection:
+        rows = connection.execute(
+            "SELECT scope, id FROM entry WHERE area = 'C' AND instr(id, '#') = 0"
+            " AND json_extract(record, '$.quiet_at') <= ? ORDER BY scope, id",
+            (rfc3339(now),),
+        ).fetchall()
+    return [Owed(scope_id, Area.CONVERSATION, run_id) for scope_id, run_id in rows]
 
 
 def drop_outcomes(file: AnyFile, now: datetime) -> None:
