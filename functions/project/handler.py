@@ -7,16 +7,19 @@ and what lies there is read again, because transactions arrive in no order and m
 from __future__ import annotations
 
 import json
+from collections import defaultdict
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, cast
 
 from functions.entrypoint import log_fault, logger
 from unsay_core.adapters.metrics import count
 from unsay_core.application.anchor import anchor_head
 from unsay_core.application.jobs import call_for
-from unsay_core.application.ledger import Area
+from unsay_core.application.ledger import Area, audit_ref, memory_ref, pending_ref
 from unsay_core.application.ports import UnreadableError
 from unsay_core.application.project import batch_is_ready, domain_event, project_memory
+from unsay_core.application.read_ahead import ReadAhead
 from unsay_core.bootstrap.aws import ProjectService
 from unsay_core.domain.ids import is_digest
 from unsay_core.settings import ProjectSettings
@@ -26,46 +29,103 @@ if TYPE_CHECKING:
 
     from aws_lambda_powertools.utilities.typing import LambdaContext
 
+    from unsay_core.application.ledger import Ref
+    from unsay_core.application.ports import IndexTask, Ledger, WorkScope
+
 TAMPERED = "AuditEntryChanged"  # the metric of an alarm
 
 service = ProjectService(ProjectSettings.from_environment())
 
 
+@dataclass
+class _Batch:
+    """What the records of one batch share: their scopes, read ahead, and what is sent for them together."""
+
+    scopes: dict[str, WorkScope]
+    heads: dict[str, str]
+    tasks: list[IndexTask] = field(default_factory=list)
+    events: list[tuple[str, Mapping[str, object]]] = field(default_factory=list)
+
+    def scope(self, scope_id: str) -> WorkScope:
+        """A scope as it was read ahead, or as it is."""
+        return self.scopes.get(scope_id) or service.work_scope(scope_id)
+
+    def send(self) -> None:
+        """Ask for what was found to be due."""
+        service.queue.send(self.tasks)
+        service.bus.publish(self.events)
+
+
 @logger.inject_lambda_context
 def handler(event: dict[str, Any], _context: LambdaContext) -> dict[str, Any]:
-    """Handle a batch of stream records; those from the first that failed on come again."""
-    heads = _heads(event["Records"])
-    for record in event["Records"]:
+    """Handle a batch of stream records; those from the first that failed on come again.
+
+    If what they ask for could not be sent, all of them do.
+    """
+    records = event["Records"]
+    batch, failed = _Batch(_read_ahead(records), _heads(records)), None
+    for record in records:
         try:
-            _project(record, heads)
+            _project(record, batch)
         except UnreadableError as fault:  # trying again would hold up every scope of the shard
             log_fault("a record names an entry that cannot be read", fault)
         except Exception as fault:  # noqa: BLE001 - whatever it is, the record has to come again
             log_fault("a record could not be projected", fault)
-            failed = record["dynamodb"]["SequenceNumber"]
-            return {"batchItemFailures": [{"itemIdentifier": failed}]}
-    return {"batchItemFailures": []}
+            failed = record
+            break
+    try:
+        batch.send()
+    except Exception as fault:  # noqa: BLE001 - whatever it is, nothing of the batch may be lost
+        log_fault("the work of a batch could not be sent", fault)
+        failed = records[0]
+    return {"batchItemFailures": [{"itemIdentifier": failed["dynamodb"]["SequenceNumber"]}] if failed else []}
 
 
-def _project(record: Mapping[str, Any], heads: dict[str, str]) -> None:
+def _project(record: Mapping[str, Any], batch: _Batch) -> None:
     scope_id, area, sort = _place(record)
     if not _is_ours(scope_id, area, sort):
         _set_aside(record)
     elif area == Area.PENDING:
-        task = project_memory(sort, service.work_scope(scope_id), service.scope_notes)
-        service.queue.send([task] if task else [])
+        task = project_memory(sort, batch.scope(scope_id), service.scope_notes)
+        batch.tasks.extend([task] if task else [])
     elif area == Area.READY:
-        ready = batch_is_ready(sort, service.work_scope(scope_id))
-        service.bus.publish([ready] if ready else [])
+        ready = batch_is_ready(sort, batch.scope(scope_id))
+        batch.events.extend([ready] if ready else [])
     elif area in (Area.ERASURE, Area.JOB):
-        called = call_for(Area(area), sort, service.work_scope(scope_id))
+        called = call_for(Area(area), sort, batch.scope(scope_id))
         service.jobs.call([called] if called else [])
     elif area == Area.AUDIT and record["eventName"] == "INSERT":
-        _anchor(scope_id, heads)
-        happened = domain_event(int(sort), service.work_scope(scope_id))
-        service.bus.publish([happened] if happened else [])
+        _anchor(scope_id, batch.heads)
+        happened = domain_event(int(sort), batch.scope(scope_id))
+        batch.events.extend([happened] if happened else [])
     elif area == Area.AUDIT:
         _raise_alarm(scope_id, sort, record["eventName"])
+
+
+def _read_ahead(records: Iterable[Mapping[str, Any]]) -> dict[str, WorkScope]:
+    """The scopes of a batch, with what its records name read together.
+
+    A scope that cannot be read so is left to its records: the one that is at fault says so itself.
+    """
+    named: dict[str, list[Ref[Any]]] = defaultdict(list)
+    for record in records:
+        scope_id, area, sort = _place(record)
+        if _is_ours(scope_id, area, sort):
+            named[scope_id].extend(_places(area, sort))
+    found = {}
+    for scope_id, places in named.items():
+        with suppress(Exception):
+            scope = service.work_scope(scope_id)
+            ahead = ReadAhead(scope.ledger, list(dict.fromkeys(places)))
+            found[scope_id] = replace(scope, ledger=cast("Ledger", ahead))
+    return found
+
+
+def _places(area: str, sort: str) -> tuple[Ref[Any], ...]:
+    """What a record of a marker or an audit entry is about."""
+    if area == Area.PENDING:
+        return memory_ref(sort), pending_ref(sort)
+    return (audit_ref(int(sort)),) if area == Area.AUDIT else ()
 
 
 def _heads(records: Iterable[Mapping[str, Any]]) -> dict[str, str]:

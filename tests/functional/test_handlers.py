@@ -20,6 +20,7 @@ from unsay_core.application.access import first_admin, store_key
 from unsay_core.application.ledger import Area
 from unsay_core.application.ports import IndexTask, UnreadableError
 from unsay_core.domain.errors import UnavailableError
+from unsay_core.domain.memory import Memory
 
 CONTEXT = SimpleNamespace(
     function_name="f",
@@ -110,6 +111,53 @@ def test_records_from_the_first_that_failed_on_come_again(
     service.anchors[scope_id].down = UnavailableError("the anchors cannot be reached")
     assert failures(handlers["project"].handler({"Records": records}, CONTEXT)) == ["1"]
     assert [task.memory_id for task in service.queue.tasks] == [memories[0]]
+
+
+def test_a_batch_is_read_together_and_told_together(
+    api: Caller, service: FakeService, handlers: dict[str, ModuleType], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    memories = [api.remember(f"Fact {number}.")["id"] for number in range(20)]
+    (scope_id,) = service.ledgers
+    ledger, reads, sent = service.ledgers[scope_id], [], []
+    read, send = ledger.read, service.queue.send
+    monkeypatch.setattr(ledger, "read", lambda refs: reads.append(len(refs)) or read(refs))
+    monkeypatch.setattr(service.queue, "send", lambda tasks: sent.append(len(tasks)) or send(tasks))
+    records = [stream_record(scope_id, Area.PENDING, one, at) for at, one in enumerate(memories)]
+    assert failures(handlers["project"].handler({"Records": records}, CONTEXT)) == []
+    assert (reads, sent) == ([40] + [1] * 20, [20])  # all of it, and each again once its document is stored
+    assert all(service.documents[scope_id].exists(one) for one in memories)
+
+
+def test_a_memory_that_is_forgotten_after_its_batch_was_read_leaves_no_document(
+    api: Caller, service: FakeService, handlers: dict[str, ModuleType], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    gone, stays = (api.remember(text)["id"] for text in ("Green tea.", "Black tea."))
+    (scope_id,) = service.ledgers
+    documents = service.documents[scope_id]
+    put = documents.put
+
+    def forgotten_meanwhile(memory: Memory) -> None:
+        if memory.id == gone:
+            api.forget(gone)
+        put(memory)
+
+    monkeypatch.setattr(documents, "put", forgotten_meanwhile)
+    records = [stream_record(scope_id, Area.PENDING, one, at) for at, one in enumerate((gone, stays))]
+    assert failures(handlers["project"].handler({"Records": records}, CONTEXT)) == []
+    assert (documents.exists(gone), documents.exists(stays)) == (False, True)
+
+
+def test_a_batch_whose_work_cannot_be_sent_comes_again_whole(
+    api: Caller, service: FakeService, handlers: dict[str, ModuleType], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    memories = [api.remember(f"Fact {number}.")["id"] for number in range(2)]
+    (scope_id,) = service.ledgers
+    records = [stream_record(scope_id, Area.PENDING, one, at) for at, one in enumerate(memories)]
+    with monkeypatch.context() as down:
+        down.setattr(service.queue, "send", lambda tasks: 1 / 0)
+        assert failures(handlers["project"].handler({"Records": records}, CONTEXT)) == ["0"]
+    assert failures(handlers["project"].handler({"Records": records}, CONTEXT)) == []
+    assert [task.memory_id for task in service.queue.tasks] == memories
 
 
 @pytest.mark.parametrize("place", ["#P", "a#A", "{scope_id}#A", "{scope_id}#Q"])
