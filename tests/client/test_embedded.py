@@ -16,6 +16,7 @@ import pytest
 
 import unsay
 from tests.support.clock import FakeClock, fake_world
+from tests.support.stack import eventually
 from unsay_core.adapters.sqlite import schema
 from unsay_core.application.consolidate import Consolidate, begin_consolidation
 from unsay_core.application.conversations import Said, record
@@ -252,6 +253,27 @@ def test_the_awaited_client_opens_the_same_file(url: str, opened: Callable[..., 
             return await memory.get(home)
 
     assert asyncio.run(look()).content == LISBON
+
+
+def opened_events(opened: Callable[..., unsay.Memory]) -> list[str]:
+    with opened() as memory:
+        return [event.event for event in memory.audit(scope=SCOPE).items]
+
+
+def test_what_has_expired_is_swept_when_the_file_is_opened(
+    opened: Callable[..., unsay.Memory], tmp_path: Path
+) -> None:
+    with opened(embedder=Letters()) as memory:
+        soon = memory.remember(TOFU, scope=SCOPE, ttl_seconds=1)
+        kept = memory.remember(LISBON, scope=SCOPE, ttl_seconds=3600)
+    eventually(lambda: "memory.expired" in opened_events(opened))
+    with opened(embedder=Letters()) as memory:
+        memory.sweep()
+        assert memory.get(soon).status == "expired"
+        assert [found.id for found in memory.list(scope=SCOPE).items] == [kept.id]
+    with sqlite3.connect(tmp_path / "memory.db") as look:
+        assert look.execute("SELECT id FROM vector").fetchall() == [(kept.id,)]
+    look.close()
 
 
 WRITER = """

@@ -27,36 +27,37 @@ from unsay_core.adapters.sqlite.kept import (
     SqliteRegistry,
     pepper_of,
 )
-from unsay_core.adapters.sqlite.owed import drop_outcomes, gone_quiet, owed
+from unsay_core.adapters.sqlite.owed import SqliteDueList, drop_outcomes, owed, running
 from unsay_core.adapters.sqlite.schema import ForeignFileError
 from unsay_core.adapters.sqlite.vectors import SqliteVectors, drop_others, unembedded
 from unsay_core.adapters.world import real_world
 from unsay_core.application.access import UseNotes
 from unsay_core.application.authenticate import Authenticator, Identity
-from unsay_core.application.consolidate import consolidate_step
-from unsay_core.application.conversations import flush_quiet
 from unsay_core.application.extract import Extractor, extract, next_in_line
 from unsay_core.application.index_memories import index_memories
 from unsay_core.application.job_scope import named_by
+from unsay_core.application.job_steps import STEPS
+from unsay_core.application.jobs import run_job, task_of
 from unsay_core.application.keys import Keyring
-from unsay_core.application.ledger import Area, job_ref, pending_ref, ready_ref
+from unsay_core.application.ledger import Area, Ref, pending_ref, ready_ref
 from unsay_core.application.metering import Meter
-from unsay_core.application.ports import AuditScope, IndexScope, IndexTask, OpenScope
+from unsay_core.application.ports import AuditScope, IndexScope, IndexTask, JobScope, OpenScope
 from unsay_core.application.project import project_memory
 from unsay_core.application.scopes import NotedOnce
+from unsay_core.application.sweep import SWEEPER, sweep
 from unsay_core.domain.errors import ForbiddenError, InvalidRequestError
-from unsay_core.domain.job import JobKind
 from unsay_core.domain.scope import Action, Grant, Principal, PrincipalKind, Scope, ScopePattern
 from unsay_core.endpoints.call import Request
 from unsay_core.endpoints.router import Endpoints
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
     from datetime import datetime
     from pathlib import Path
 
     from unsay_core.adapters.sqlite.file import AnyFile
-    from unsay_core.application.ports import Clock, Embedder, World
+    from unsay_core.application.jobs import Work
+    from unsay_core.application.ports import Clock, Embedder, JobTask, World
     from unsay_core.application.uploads import IntakeScope
     from unsay_core.domain.memory import Memory
     from unsay_core.endpoints.router import Answer
@@ -68,8 +69,9 @@ log = logging.getLogger("unsay")
 
 # Whoever may open the file may do everything with it.
 OWNER = Principal("owner", PrincipalKind.HUMAN, (Grant(ScopePattern.parse("*"), frozenset(Action)),))
-EXTRACTOR = Principal("extractor", PrincipalKind.AGENT, ())
+EXTRACTOR, AT_WORK, SWEEPING = (Principal(n, PrincipalKind.AGENT, ()) for n in ("extractor", "jobs", SWEEPER))
 GENERATION = 1  # the one index there is
+SWEPT = 200  # entries that came due, looked at in one sweep
 AT_ONCE = 10  # memories brought to the index together
 _RECALL = "/v1/recall"
 CAUGHT_UP = 50  # vectors made up for after one change
@@ -99,6 +101,7 @@ class Embedded:
         self._endpoints = Endpoints(self._service, _log_fault)
         self._chores = Chores(self._service)
         self._token = token
+        self._chores.see_to_what_is_due()
 
     def answer(self, method: str, path: str, query: str, headers: Mapping[str, str], body: bytes) -> Answer:
         """Answer one request, as a gateway would pass it on."""
@@ -111,8 +114,7 @@ class Embedded:
         return answer
 
     def sweep(self) -> None:
-        """Do all that is owed, and drop what is kept for a time that is over."""
-        self._chores.run()
+        """Do all that is owed or has come due, and drop what is kept for a time that is over."""
         self._chores.sweep()
 
     def close(self) -> None:
@@ -223,6 +225,23 @@ class EmbeddedService:
         indexes = {GENERATION: self.vectors(scope_id)}
         return IndexScope(id=scope_id, ledger=self.ledger(scope_id), documents=NoDocuments(), indexes=indexes)
 
+    def job_scope(self, scope_id: str) -> JobScope | None:
+        """One scope as a job works on it."""
+        opened = self.named(scope_id, AT_WORK)
+        if opened is None:
+            return None
+        return JobScope(
+            scope=opened.scope,
+            id=opened.id,
+            root_id=opened.root_id,
+            principal=opened.principal,
+            keys=opened.keys,
+            ledger=opened.ledger,
+            search=opened.search,
+            documents=NoDocuments(),
+            indexes={GENERATION: self.vectors(scope_id)},
+        )
+
     def extractor(self, scope_id: str, run_id: str, number: int) -> Extractor | None:
         """What one batch is extracted with; None if its marker is gone, and the work done with it."""
         ref = ready_ref(run_id, number)
@@ -297,28 +316,48 @@ class Chores:
         self._lock = threading.Lock()
 
     def run(self) -> None:
-        """Do what is owed; what could not be done is left."""
+        """Do what is owed; what could not be done is left. A job may wait for the index: it comes twice."""
         with self._lock:
-            try:
-                self._extract()
-                self._merge()
-                self._index()
-                self._catch_up()
-            except Exception as fault:  # noqa: BLE001 - the caller's change is done, whatever this comes to
-                _log_fault(fault)
+            for chore in (self._extract, self._jobs, self._index, self._jobs, self._make_up):
+                self._tried(chore)
+
+    def see_to_what_is_due(self) -> None:
+        """Do what has come due: memories expire, conversations are quiet, what stands still goes on."""
+        with self._lock:
+            self._tried(self._sweep)
 
     def sweep(self) -> None:
-        """Hand over what has gone quiet, drop what is kept no longer, make up for every missing vector."""
-        now = self._service.world.clock.now()
-        drop_outcomes(self._service.file, now)
-        for scope_id, _, run_id in gone_quiet(self._service.file, now):
-            opened = self._service.named(scope_id, EXTRACTOR)
-            if opened is not None:
-                flush_quiet(run_id, opened, self._service.world)
+        """All of it: what is due, what is owed, every missing vector; and drop what is kept no longer."""
+        drop_outcomes(self._service.file, self._service.world.clock.now())
+        self.see_to_what_is_due()
         self.run()
         with self._lock:
-            while self._catch_up():
+            while self._make_up():
                 pass
+
+    def call(self, tasks: Sequence[JobTask]) -> None:
+        """See `JobQueue`: a job that runs is looked at after every change."""
+
+    def _tried(self, chore: Callable[[], object]) -> None:
+        try:
+            chore()
+        except Exception as fault:  # noqa: BLE001 - the caller's change is done, whatever this comes to
+            _log_fault(fault)
+
+    def _sweep(self) -> None:
+        now = self._service.world.clock.now()
+        for due in SqliteDueList(self._service.file).until(now, limit=SWEPT):
+            opened = self._service.named(due.scope_id, SWEEPING)
+            if opened is not None:
+                sweep(due, opened, self._service.world, self)
+
+    def _jobs(self) -> None:
+        for scope_id, area, job_id in running(self._service.file):
+            scope = self._service.job_scope(scope_id)
+            ref: Ref[Work] = Ref(area, job_id)
+            work = scope.ledger.read([ref]).get(ref) if scope else None
+            if scope is not None and work is not None:
+                run_job(task_of(work, scope_id), scope, self._service.world, STEPS, lambda: True)
 
     def _extract(self) -> None:
         for scope_id, _, marker in owed(self._service.file, Area.READY):
@@ -329,16 +368,6 @@ class Chores:
                 if by is None or extract(run_id, following, by) is not None:
                     break
                 following = next_in_line(run_id, by.opened.ledger)
-
-    def _merge(self) -> None:
-        """Do the consolidations that were asked for."""
-        for scope_id, _, job_id in owed(self._service.file, Area.JOB):
-            job = self._service.ledger(scope_id).read([job_ref(job_id)]).get(job_ref(job_id))
-            if job is None or job.kind is not JobKind.CONSOLIDATE or job.is_over:
-                continue
-            opened = self._service.named(scope_id, Principal(job.actor, PrincipalKind.AGENT, ()))
-            while opened is not None and not job.is_over:
-                job = consolidate_step(job, opened, self._service.world)
 
     def _index(self) -> None:
         for scope_id, work in groupby(owed(self._service.file, Area.PENDING), lambda each: each.scope_id):
@@ -351,7 +380,7 @@ class Chores:
         pending = scope.ledger.read([pending_ref(memory_id)]).get(pending_ref(memory_id))
         return IndexTask(scope.id, memory_id, pending.seq, pending.root_id) if pending else None
 
-    def _catch_up(self) -> int:
+    def _make_up(self) -> int:
         """Make vectors for memories that were indexed without; returns for how many."""
         if self._service.embedder is None:
             return 0

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import json
 from base64 import b64decode, b64encode
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 from unsay_core.adapters.change_form import require_form
 from unsay_core.adapters.records import entry_of_record, to_record
+from unsay_core.application.due import due_at
 from unsay_core.application.ledger import Absent, Area, Delete, Holds, Put, Ref, ref_of
 from unsay_core.application.ports import ConflictError, Snapshot, UnreadableError
+from unsay_core.domain.timeline import rfc3339
 
 if TYPE_CHECKING:
     import sqlite3
@@ -19,7 +22,7 @@ if TYPE_CHECKING:
     from unsay_core.application.ledger import Change, Check, Entry, Expectation
 
 _LOOK = "SELECT record FROM entry WHERE scope = ? AND area = ? AND id = ?"
-_PUT = "INSERT OR REPLACE INTO entry (scope, area, id, record) VALUES (?, ?, ?, ?)"
+_PUT = "INSERT OR REPLACE INTO entry (scope, area, id, record, due) VALUES (?, ?, ?, ?, ?)"
 _DELETE = "DELETE FROM entry WHERE scope = ? AND area = ? AND id = ?"
 _BYTES = "base64"
 _TEXT = frozenset({Area.MEMORY, Area.VERSION})  # whose deletion is an erasure
@@ -86,9 +89,9 @@ class SqliteLedger:
     def _apply(self, connection: sqlite3.Connection, part: Put | Delete | Check) -> None:
         match part:
             case Put(entry):
-                connection.execute(
-                    _PUT, (*self._key(part.ref), json.dumps(to_record(entry), default=_as_text))
-                )
+                due = due_at(entry, datetime.now(UTC))
+                record = json.dumps(to_record(entry), default=_as_text)
+                connection.execute(_PUT, (*self._key(part.ref), record, rfc3339(due) if due else None))
             case Delete(ref):
                 connection.execute(_DELETE, self._key(ref))
 

@@ -1,15 +1,15 @@
-"""What work a ledger file owes, in all of its scopes: what a queue is to the service."""
+"""What a ledger file owes, in all of its scopes: what queues, and a list of what is due, are to the service."""
 
 from __future__ import annotations
 
+from datetime import datetime
 from typing import TYPE_CHECKING, NamedTuple
 
 from unsay_core.application.ledger import Area
+from unsay_core.application.sweep import Due
 from unsay_core.domain.timeline import rfc3339
 
 if TYPE_CHECKING:
-    from datetime import datetime
-
     from unsay_core.adapters.sqlite.file import AnyFile
 
 
@@ -22,30 +22,43 @@ class Owed(NamedTuple):
 
 
 def owed(file: AnyFile, area: Area) -> list[Owed]:
-    """Every entry of an area of work, scope by scope."""
+    """Every entry that asks for work on the index, or on a conversation."""
     with file.connection() as connection:
         rows = connection.execute(
-            "SELECT scope, id FROM entry WHERE area = ? AND area IN ('P', 'Q', 'J') ORDER BY scope, id",
+            "SELECT scope, id FROM entry WHERE area = ? AND area IN ('P', 'Q') ORDER BY scope, id",
             (area.value,),
         ).fetchall()
     return [Owed(scope_id, area, entry_id) for scope_id, entry_id in rows]
 
 
-def gone_quiet(file: AnyFile, now: datetime) -> list[Owed]:
-    """Every conversation in which messages wait and nobody has spoken for as long as its policy gives."""
+def running(file: AnyFile) -> list[Owed]:
+    """Every job that is not over: it has a time at which to look at it again."""
     with file.connection() as connection:
         rows = connection.execute(
-            "SELECT scope, id FROM entry WHERE area = 'C' AND instr(id, '#') = 0"
-            " AND json_extract(record, '$.quiet_at') <= ? ORDER BY scope, id",
-            (rfc3339(now),),
+            "SELECT scope, area, id FROM entry WHERE due IS NOT NULL AND area IN ('E', 'J')"
         ).fetchall()
-    return [Owed(scope_id, Area.CONVERSATION, run_id) for scope_id, run_id in rows]
+    return [Owed(scope_id, Area(area), entry_id) for scope_id, area, entry_id in rows]
+
+
+class SqliteDueList:
+    """See `DueList`. Heads are left out: nothing here lags behind a ledger, so nothing is held against it."""
+
+    def __init__(self, file: AnyFile) -> None:
+        self._file = file
+
+    def until(self, now: datetime, *, limit: int) -> list[Due]:
+        """One statement along the index."""
+        with self._file.connection() as connection:
+            rows = connection.execute(
+                "SELECT scope, area, id, due FROM entry WHERE due IS NOT NULL AND area <> 'H' AND due <= ?"
+                " ORDER BY due LIMIT ?",
+                (rfc3339(now), limit),
+            ).fetchall()
+        return [Due(s, Area(area), entry_id, datetime.fromisoformat(due)) for s, area, entry_id, due in rows]
 
 
 def drop_outcomes(file: AnyFile, now: datetime) -> None:
     """Forget what requests led to whose idempotency keys nobody may use again."""
+    over = "DELETE FROM entry WHERE area = 'I' AND json_extract(record, '$.ttl') < ?"
     with file.transaction() as connection:
-        connection.execute(
-            "DELETE FROM entry WHERE area = 'I' AND json_extract(record, '$.ttl') < ?",
-            (int(now.timestamp()),),
-        )
+        connection.execute(over, (int(now.timestamp()),))

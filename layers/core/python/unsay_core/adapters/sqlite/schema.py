@@ -20,8 +20,10 @@ MIGRATIONS: tuple[tuple[str, ...], ...] = (
         """,
     ),
     (
-        # What work is owed, in whichever scope.
-        "CREATE INDEX owed ON entry (area, scope, id) WHERE area IN ('P', 'Q', 'J')",
+        # What work is owed, in whichever scope; and when an entry has to be looked at again.
+        "CREATE INDEX owed ON entry (area, scope, id) WHERE area IN ('P', 'Q')",
+        "ALTER TABLE entry ADD COLUMN due TEXT",
+        "CREATE INDEX due ON entry (area, due) WHERE due IS NOT NULL",
         # What lies outside of any scope: keys, policies, names.
         """
         CREATE TABLE kept (
