@@ -12,7 +12,7 @@ NODE_READY := node_modules/.ready
 # The files and folders that hold tests of a mark: to collect all others takes longer than some of these run.
 MARKED = $(sort $(patsubst %/conftest.py,%,$(shell grep -rl "mark\.$(1)\b" tests --include "*.py")))
 
-.PHONY: help setup synth up down status demo check test bench quality breaks format openapi deploy clean
+.PHONY: help setup synth up down status demo check test package bench quality breaks format openapi deploy clean
 
 help: ## Show this list
 	@awk 'BEGIN {FS = ":.*## "} /^[a-z-]+:.*## / {printf "  make %-9s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -50,7 +50,7 @@ check: $(READY) ## The quick gate for every edit: style, types, arrows, fast tes
 	@$(VENV)/ruff check --quiet --output-format concise . && $(VENV)/ruff format --quiet --check .
 	@$(VENV)/mypy --no-error-summary
 	@mkdir -p build; $(VENV)/lint-imports > build/lint-imports.txt 2>&1 || (cat build/lint-imports.txt; false)
-	@$(VENV)/pytest -n 2 $(COVERAGE) -m "not stack and not deploy" --ignore tests/infra --ignore tests/local --ignore tests/model --ignore tests/fuzz --ignore tests/isolation
+	@$(VENV)/pytest -n 2 $(COVERAGE) -m "not stack and not deploy" --ignore tests/package --ignore tests/infra --ignore tests/local --ignore tests/model --ignore tests/fuzz --ignore tests/isolation
 
 # Every branch of the rules (domain, retrieval, extraction) is run, or the whole gate fails.
 test: COVERAGE := --cov
@@ -62,6 +62,9 @@ test: $(READY) $(NODE_READY) synth check ## The whole gate, offline: everything 
 
 breaks: $(READY) ## Break the code in every way the tests promise to see (ONLY='words of a promise'); takes long
 	@$(VENV)/python tools/breaks.py --only "$(ONLY)"
+
+package: $(READY) ## Build the wheel and install it, each extra alone, as a user would (wants the package index)
+	@$(VENV)/pytest tests/package
 
 bench: $(READY) ## Measure calls, processor time, latency, cold start: one table, and build/bench.json (ONLY='cpu calls')
 	@$(VENV)/python -m tests.bench $(ONLY)

@@ -48,6 +48,15 @@ def test_continuous_integration_runs_the_test_command_of_the_readme():
     assert (ROOT / ".ci" / "run").read_text().rstrip().endswith("exec make test")
 
 
+def test_the_first_program_says_what_it_was_told(tmp_path: Path):
+    (program,) = blocks("python", "sqlite:///")
+    done = subprocess.run(
+        [sys.executable, "-c", program], cwd=tmp_path, capture_output=True, text=True, check=True
+    )
+    assert done.stdout == "Alice lives in Lisbon.\n"
+    assert (tmp_path / "memory.db").exists()
+
+
 @pytest.mark.stack
 def test_the_curl_lines_and_the_python_run_as_shown(stack: Stack):
     environment = {"UNSAY_URL": stack.url, "UNSAY_TOKEN": stack.admin_key, "PATH": "/usr/bin:/bin"}
@@ -75,7 +84,7 @@ def test_the_curl_lines_and_the_python_run_as_shown(stack: Stack):
     assert found["items"][0]["memory"]["id"] == carol["id"]
     assert chain["ok"] is True
 
-    (program,) = blocks("python", "unsay.connect")
+    (program,) = blocks("python", "UNSAY_URL")
     done = subprocess.run(
         [sys.executable, "-c", program], env=environment, capture_output=True, text=True, check=False
     )

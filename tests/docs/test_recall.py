@@ -14,11 +14,11 @@ from unsay_core.application.recall_sources import BACKLOG
 
 PAGE = (ROOT / "docs" / "recall.md").read_text()
 CORE = ROOT / "layers" / "core" / "python" / "unsay_core"
-REASON = r"[a-z_]+_(?:timeout|throttled|unavailable|backlog|incomplete|relevant|empty)"
+REASON = r"[a-z_]+_(?:timeout|throttled|unavailable|backlog|incomplete|relevant|empty|only)"
 
 
 def test_every_reason_is_in_the_table_and_no_other() -> None:
-    sources = [*CORE.glob("application/recall*.py"), *CORE.glob("adapters/bedrock/search.py")]
+    sources = [*CORE.glob("application/recall*.py"), *CORE.glob("adapters/*/search.py"), *CORE.glob("adapters/*/vectors.py")]
     given = {name for path in sources for name in re.findall(rf'"({REASON})"', path.read_text())}
     assert len(given) >= 10
     assert set(re.findall(rf"`({REASON})`", PAGE)) == given

@@ -1,4 +1,4 @@
-"""What a ledger file owes, in all of its scopes: what queues, and a list of what is due, are to the service."""
+"""What a ledger file owes, in all of its scopes: what queues and the index of what is due are elsewhere."""
 
 from __future__ import annotations
 

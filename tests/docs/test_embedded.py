@@ -1,0 +1,16 @@
+"""What docs/embedded.md shows is what happens."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+from tests.support.stack import ROOT
+
+
+def test_the_program_runs_as_shown(tmp_path: Path):
+    page = (ROOT / "docs" / "embedded.md").read_text()
+    (program,) = re.findall(r"^```python\n(.*?)^```", page, re.DOTALL | re.MULTILINE)
+    subprocess.run([sys.executable, "-c", program], cwd=tmp_path, check=True)
