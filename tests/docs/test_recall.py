@@ -18,7 +18,11 @@ REASON = r"[a-z_]+_(?:timeout|throttled|unavailable|backlog|incomplete|relevant|
 
 
 def test_every_reason_is_in_the_table_and_no_other() -> None:
-    sources = [*CORE.glob("application/recall*.py"), *CORE.glob("adapters/*/search.py"), *CORE.glob("adapters/*/vectors.py")]
+    sources = [
+        *CORE.glob("application/recall*.py"),
+        *CORE.glob("adapters/*/search.py"),
+        *CORE.glob("adapters/*/vectors.py"),
+    ]
     given = {name for path in sources for name in re.findall(rf'"({REASON})"', path.read_text())}
     assert len(given) >= 10
     assert set(re.findall(rf"`({REASON})`", PAGE)) == given
