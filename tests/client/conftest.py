@@ -1,7 +1,11 @@
 """A service of one's own making: answers in order, and every request that came."""
 
+import os
+
 import httpx
 import pytest
+
+os.environ.setdefault("POWERTOOLS_METRICS_NAMESPACE", "unsay")  # what a late store is counted under
 
 from unsay import Memory
 from unsay.https import Https
