@@ -12,7 +12,7 @@ NODE_READY := node_modules/.ready
 # The files and folders that hold tests of a mark: to collect all others takes longer than some of these run.
 MARKED = $(sort $(patsubst %/conftest.py,%,$(shell grep -rl "mark\.$(1)\b" tests --include "*.py")))
 
-.PHONY: help setup synth up down status demo check test package bench quality breaks format openapi deploy clean
+.PHONY: help setup synth up down status demo check test conformance package bench quality breaks format openapi deploy clean
 
 help: ## Show this list
 	@awk 'BEGIN {FS = ":.*## "} /^[a-z-]+:.*## / {printf "  make %-9s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -59,6 +59,9 @@ test: $(READY) $(NODE_READY) synth check ## The whole gate, offline: everything 
 	@$(VENV)/pytest -m "not stack and not deploy" tests/infra tests/local
 	@$(VENV)/pytest -n 2 --dist loadfile --no-loadscope-reorder -m stack $(call MARKED,stack)
 	@$(VENV)/pytest -m deploy $(call MARKED,deploy)
+
+conformance: synth ## Try every promise on the deployed product and on a build with six faults; writes docs/conformance.md
+	@$(VENV)/python -m tests.conformance
 
 breaks: $(READY) ## Break the code in every way the tests promise to see (ONLY='words of a promise'); takes long
 	@$(VENV)/python tools/breaks.py --only "$(ONLY)"

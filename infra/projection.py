@@ -74,7 +74,7 @@ class Projection(Construct):
         return {"index": self.index_dead, "project": self.project_dead}
 
     def run_project(self, project: PythonFunction, tables: Tables) -> None:
-        """Feed the project λ: outbox markers from the ledger, audit entries from the record.
+        """Feed the project λ: outbox markers from the ledger, audit entries and tombstones from the record.
 
         Audit entries are only ever added. That one was changed or removed is let through to raise an alarm.
         """
@@ -82,7 +82,7 @@ class Projection(Construct):
         self._read_stream(
             project, "LedgerStream", tables.ledger, suffixes=MARKERS, kinds=["INSERT", "MODIFY"]
         )
-        self._read_stream(project, "RecordStream", tables.record, suffixes=["#A"], kinds=ANY_CHANGE)
+        self._read_stream(project, "RecordStream", tables.record, suffixes=["#A", "#T"], kinds=ANY_CHANGE)
         project.role.add_to_policy(
             iam.PolicyStatement(
                 sid="AskForIndexing", actions=["sqs:SendMessage"], resources=[self.index_queue.queue_arn]

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from infra.index import IndexGenerations
     from infra.intake import Intake
     from infra.ledger import Tables
+    from infra.transfers import Transfers
 
 SCOPE_TAG, ROOT_TAG = "scope", "root"
 OWN_SCOPE = f"${{aws:PrincipalTag/{SCOPE_TAG}}}"
@@ -59,6 +60,7 @@ class ScopeRole:
     items: tuple[Items, ...]
     documents: tuple[str, ...] = ()
     intake: tuple[str, ...] = ()  # on the files that wait in its scope's prefix
+    transfers: tuple[str, ...] = ()  # on exports and imports there; who may do something with them lists them
     anchors: str | None = None
     knowledge_base: tuple[str, ...] = ()
 
@@ -93,6 +95,18 @@ ROLES = (
             Items("RecordAppend", RECORD, ("PutItem",), "AT"),
         ),
     ),
+    # It begins exports and imports, and signs the addresses of their files: whoever holds one can do no more.
+    ScopeRole(
+        "Carrier",
+        trusted=("api",),
+        items=(
+            Items("LedgerRead", LEDGER, ("BatchGetItem",)),
+            Items("RecordRead", RECORD, ("BatchGetItem",)),
+            Items("LedgerPut", LEDGER, ("PutItem",), "HIJ"),
+            Items("RecordAppend", RECORD, ("PutItem",), "A"),
+        ),
+        transfers=("GetObject", "PutObject"),
+    ),
     ScopeRole(
         "Extractor",
         trusted=("extract",),
@@ -117,6 +131,7 @@ ROLES = (
             Items("LedgerCheck", LEDGER, ("ConditionCheckItem",), "PW"),
         ),
         documents=("GetObject", "PutObject", "DeleteObject"),
+        transfers=("DeleteObject",),
         anchors=ADD,
         knowledge_base=(
             "IngestKnowledgeBaseDocuments",
@@ -136,6 +151,20 @@ ROLES = (
         ),
         documents=("DeleteObject",),
         knowledge_base=("GetKnowledgeBaseDocuments",),
+    ),
+    # It carries memories out of a scope and into it: it writes them as the writer does, and the files beside.
+    ScopeRole(
+        "Porter",
+        trusted=("jobs",),
+        items=(
+            *READ,
+            Items("LedgerPut", LEDGER, ("PutItem",), "HMVDKPRJ"),
+            Items("LedgerDelete", LEDGER, ("DeleteItem",), "DKR"),
+            Items("LedgerCheck", LEDGER, ("ConditionCheckItem",), "H"),
+            Items("RecordAppend", RECORD, ("PutItem",), "AT"),
+            Items("RecordCheck", RECORD, ("ConditionCheckItem",), "T"),
+        ),
+        transfers=("GetObject", "PutObject", "DeleteObject"),
     ),
     ScopeRole(
         "Sweeper",
@@ -191,6 +220,7 @@ class ScopeRoles(Construct):
         tables: Tables,
         documents: Documents,
         intake: Intake,
+        transfers: Transfers,
         anchors: Anchors,
         index: IndexGenerations,
     ) -> None:
@@ -199,6 +229,7 @@ class ScopeRoles(Construct):
         self._tables = tables
         self._documents = documents
         self._intake = intake
+        self._transfers = transfers
         self._anchors = anchors
         self._index = index
         self._roles = {role.name: self._tagged_role(role) for role in ROLES}
@@ -232,6 +263,10 @@ class ScopeRoles(Construct):
             statements += self._document_statements(spec.documents)
         if spec.intake:
             statements.append(_objects_statement("Intake", self._intake.bucket, *spec.intake))
+        if spec.transfers:
+            bucket = self._transfers.bucket
+            statements.append(_objects_statement("Transfers", bucket, *spec.transfers))
+            statements.append(_listing_statement("TransferList", bucket, "ListBucket"))
         if spec.anchors:
             statements.append(self._anchors_statement(spec.anchors))
         if spec.knowledge_base:
@@ -250,6 +285,8 @@ class ScopeRoles(Construct):
             self._acknowledge_wildcard(role, self._documents.bucket)
         if spec.intake:
             self._acknowledge_wildcard(role, self._intake.bucket)
+        if spec.transfers:
+            self._acknowledge_wildcard(role, self._transfers.bucket)
         if spec.anchors == ADD:
             self._acknowledge_wildcard(role, self._anchors.bucket)
         return role

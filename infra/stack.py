@@ -20,6 +20,7 @@ from infra.oidc import oidc_setting
 from infra.pepper import Pepper
 from infra.projection import Projection
 from infra.scope_roles import ScopeRoles
+from infra.transfers import Transfers
 from infra.watch import Watch
 from unsay_core.settings import (
     ApiSettings,
@@ -50,6 +51,7 @@ class UnsayStack(Stack):
         self.tables = Tables(self, "Tables", stage=stage)
         self.documents = Documents(self, "Documents", stage=stage)
         self.intake = Intake(self, "Intake", stage=stage)
+        self.transfers = Transfers(self, "Transfers", stage=stage)
         self.anchors = Anchors(self, "Anchors", stage=stage)
         self.index = IndexGenerations(self, index_specs(self.node.get_context("index")), stage=stage)
         self.pepper = Pepper(self, "Pepper", stage=stage)
@@ -61,6 +63,7 @@ class UnsayStack(Stack):
             tables=self.tables,
             documents=self.documents,
             intake=self.intake,
+            transfers=self.transfers,
             anchors=self.anchors,
             index=self.index,
         )
@@ -96,16 +99,18 @@ class UnsayStack(Stack):
             documents_bucket=self.documents.bucket.bucket_name,
             anchors_bucket=self.anchors.bucket.bucket_name,
             intake_bucket=self.intake.bucket.bucket_name,
+            transfers_bucket=self.transfers.bucket.bucket_name,
             index_generations=self.index.setting(self.scope_roles.arn),
             reader_role_arn=self.scope_roles.arn("Reader"),
             writer_role_arn=self.scope_roles.arn("Writer"),
             eraser_role_arn=self.scope_roles.arn("Eraser"),
+            carrier_role_arn=self.scope_roles.arn("Carrier"),
             access_role_arn=self.scope_roles.arn("Access"),
             pepper_secret_arn=self.pepper.arn,
             oidc=issuers,
         )
         self.scope_roles.let_assume(
-            api.role, "Reader", "Writer", "Eraser", "Access", *self.scope_roles.of_roots_for("api")
+            api.role, "Reader", "Writer", "Eraser", "Carrier", "Access", *self.scope_roles.of_roots_for("api")
         )
         self._let_read_pepper(api.role)
         authorizer.configure(
@@ -131,6 +136,7 @@ class UnsayStack(Stack):
             ProjectSettings,
             access_table=self.tables.access.table_name,
             anchors_bucket=self.anchors.bucket.bucket_name,
+            transfers_bucket=self.transfers.bucket.bucket_name,
             registrar_role_arn=self.scope_roles.arn("Registrar"),
             event_bus_name=self.projection.bus.event_bus_name,
             project_dead_letters_url=self.projection.project_dead.queue_url,
@@ -185,12 +191,14 @@ class UnsayStack(Stack):
             documents_bucket=self.documents.bucket.bucket_name,
             index_generations=self.index.setting(self.scope_roles.arn),
             jobs_dead_letters_url=self.jobs.dead.queue_url,
+            transfers_bucket=self.transfers.bucket.bucket_name,
             remover_role_arn=self.scope_roles.arn("Remover"),
+            porter_role_arn=self.scope_roles.arn("Porter"),
             recovery_days=str(RECOVERY_DAYS),
             **shared,
         )
         sweep.configure(SweepSettings, sweeper_role_arn=self.scope_roles.arn("Sweeper"), **shared)
-        self.scope_roles.let_assume(jobs.role, "Remover", *self.scope_roles.of_roots_for("jobs"))
+        self.scope_roles.let_assume(jobs.role, "Remover", "Porter", *self.scope_roles.of_roots_for("jobs"))
         self.scope_roles.let_assume(sweep.role, "Sweeper")
         self._let_read_pepper(jobs.role)
         self._let_read_pepper(sweep.role)
@@ -230,6 +238,7 @@ class UnsayStack(Stack):
             "AccessTable": self.tables.access.table_name,
             "DocumentsBucket": self.documents.bucket.bucket_name,
             "IntakeBucket": self.intake.bucket.bucket_name,
+            "TransfersBucket": self.transfers.bucket.bucket_name,
             "AnchorsBucket": self.anchors.bucket.bucket_name,
             "IndexGenerations": self.index.setting(self.scope_roles.arn),
             "IndexQueueUrl": self.projection.index_queue.queue_url,
@@ -239,6 +248,8 @@ class UnsayStack(Stack):
             "ReaderRoleArn": self.scope_roles.arn("Reader"),
             "WriterRoleArn": self.scope_roles.arn("Writer"),
             "EraserRoleArn": self.scope_roles.arn("Eraser"),
+            "CarrierRoleArn": self.scope_roles.arn("Carrier"),
+            "PorterRoleArn": self.scope_roles.arn("Porter"),
             "ProjectorRoleArn": self.scope_roles.arn("Projector"),
             "AccessRoleArn": self.scope_roles.arn("Access"),
             "RegistrarRoleArn": self.scope_roles.arn("Registrar"),

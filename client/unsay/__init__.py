@@ -86,6 +86,7 @@ from unsay_core.contracts.schemas import (
     TombstonesOut,
     VerifyOut,
 )
+from unsay_core.contracts.transfers import JobOut
 from unsay_core.domain.memory import Because, Kind, Reason, Status, Trust
 
 __all__ = [
@@ -118,6 +119,7 @@ __all__ = [
     "InvalidRequestError",
     "InvalidScopeError",
     "InvalidTimeError",
+    "JobOut",
     "KeyOut",
     "KeysOut",
     "Kind",

@@ -42,6 +42,7 @@ from unsay_core.contracts.schemas import (
     TombstonesOut,
     VerifyOut,
 )
+from unsay_core.contracts.transfers import JobOut
 from unsay_core.domain import labels
 
 Scope = str | Sequence[str]
@@ -340,6 +341,50 @@ def erasure(erasure_id: str, *, scope: Scope) -> Ask[ErasureOut]:
 def erasures(*, scope: Scope, limit: int = 20, cursor: str | None = None) -> Ask[ErasuresOut]:
     """A page of receipts, newest first."""
     return _get(ErasuresOut, "erasures", scope=scope, limit=limit, cursor=cursor)
+
+
+def export(
+    *,
+    scope: Scope,
+    include: Sequence[str] = ("active",),
+    idempotency_key: str | None = None,
+) -> Ask[JobOut]:
+    """Write the memories of a scope to files. The job's `result` has their addresses once it is complete.
+
+    `include` are statuses, `disputed`, and `history`: what is no longer believed, and all earlier versions.
+    """
+    body = {"scope": scope, "include": [*include]}
+    return _post(JobOut, "export", body=body, once=idempotency_key)
+
+
+def bring(
+    items: Sequence[Mapping[str, Any]] | None = None,
+    *,
+    scope: Scope,
+    parts: int = 1,
+    on_conflict: Literal["skip", "newer", "fail"] = "skip",
+    resurrect: bool = False,
+    idempotency_key: str | None = None,
+) -> Ask[JobOut]:
+    """Bring exported memories into a scope: lines as `items`, or as many files as `parts` says.
+
+    For files the job waits, with an address for each in `result["uploads"]`; `start_import` begins it.
+    Nothing that was taken back comes back, but with `resurrect` and the right to review. `result` counts
+    what was refused, by reason.
+    """
+    what = {"items": [*items]} if items is not None else {"upload": {"parts": parts}}
+    body = {"scope": scope, **what, "on_conflict": on_conflict, "resurrect": resurrect}
+    return _post(JobOut, "import", body=body, once=idempotency_key)
+
+
+def start_import(job_id: str, *, scope: Scope) -> Ask[JobOut]:
+    """Begin an import whose files are there; begun before, it answers as it stands."""
+    return _post(JobOut, "import", body={"scope": scope, "upload": job_id}, once=None)
+
+
+def job(job_id: str, *, scope: Scope) -> Ask[JobOut]:
+    """How far a job is, and what came of it."""
+    return _get(JobOut, "jobs", job_id, scope=scope)
 
 
 def history(memory: MemoryOut | str, *, scope: Scope | None = None) -> Ask[HistoryOut]:

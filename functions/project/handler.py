@@ -15,11 +15,13 @@ from typing import TYPE_CHECKING, Any, cast
 from functions.entrypoint import log_fault, logger
 from unsay_core.adapters.metrics import count
 from unsay_core.application.anchor import anchor_head
+from unsay_core.application.graves import note_tombstone
 from unsay_core.application.jobs import call_for
 from unsay_core.application.ledger import Area, audit_ref, memory_ref, pending_ref
 from unsay_core.application.ports import UnreadableError
 from unsay_core.application.project import batch_is_ready, domain_event, project_memory
 from unsay_core.application.read_ahead import ReadAhead
+from unsay_core.application.transfer_jobs import remove_withdrawn
 from unsay_core.bootstrap.aws import ProjectService
 from unsay_core.domain.ids import is_digest
 from unsay_core.settings import ProjectSettings
@@ -94,6 +96,10 @@ def _project(record: Mapping[str, Any], batch: _Batch) -> None:
     elif area in (Area.ERASURE, Area.JOB):
         called = call_for(Area(area), sort, batch.scope(scope_id))
         service.jobs.call([called] if called else [])
+    elif area == Area.TOMBSTONE:
+        scope = service.project_scope(scope_id)
+        note_tombstone(sort, scope.ledger, scope.graves)
+        remove_withdrawn(scope.transfers, scope.ledger)
     elif area == Area.AUDIT and record["eventName"] == "INSERT":
         _anchor(scope_id, batch.heads)
         happened = domain_event(int(sort), batch.scope(scope_id))

@@ -161,6 +161,7 @@ def test_these_alone_open_a_session() -> None:
         "ApiService.open_scope",
         "ApiService.open_audit",  # opens the scope first
         "ApiService.open_intake",  # so does this
+        "ApiService.open_transfer",  # and this
         "ApiService._access",  # keys and names of scopes: no tag, no scope
         "ExtractService.clients",  # the same of a batch of messages
         "ExtractService._metering",
@@ -178,9 +179,9 @@ def test_the_grants_are_looked_at_before_a_session_is_opened() -> None:
     also = [
         function
         for name, function in methods(BOOTSTRAP)
-        if name.startswith(("ApiService.open_a", "ApiService.open_i"))
+        if name.startswith(("ApiService.open_a", "ApiService.open_i", "ApiService.open_t"))
     ]
-    assert len(also) == 2
+    assert len(also) == 3
     for function in also:
         assert calls_of(function, "open_scope")[0].lineno < calls_of(function, "assume")[0].lineno
 

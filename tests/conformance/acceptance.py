@@ -34,7 +34,7 @@ def scope_2(product: Product) -> None:
     own, other = f"{product.root}/walls/own", f"{product.root}/walls/other"
     kept = product.remember(other, "The otter hides a silver spoon.")
     agent = product.as_({"scope": own, "actions": ["read", "write", "forget", "audit", "transfer"]})
-    before = product.memories(other)
+    before = [(memory["id"], memory["version"], memory["content"]) for memory in product.memories(other)]
     for named in (other, "*", "", None, f"{product.root}/walls", f"{own}/../other", [], [own, ""]):
         for path, body in (
             ("/v1/recall", {"query": "silver spoon"}),
@@ -51,7 +51,8 @@ def scope_2(product: Product) -> None:
         assert answer.status_code == 403, (path, answer.status_code)
         assert "otter" not in answer.text
     assert agent.tried(own, "The agent's own words.")[0] == 201, "the control"
-    assert product.memories(other) == before
+    after = [(memory["id"], memory["version"], memory["content"]) for memory in product.memories(other)]
+    assert after == before
 
 
 def scope_3(product: Product) -> None:
@@ -192,7 +193,7 @@ def gateway_1(product: Product) -> None:
         for memory in product.memories(scope):
             if memory["content"] == "A clean sentence.":
                 product.forget(scope, memory["id"], tombstone="id")
-    run = product.say(scope, "run-1", "The password hint is a lighthouse. I like walnuts.")
+    run = product.say(scope, "run-1", "The password hint is a lighthouse.", "I like walnuts a lot.")
     assert "lighthouse" not in str([m for m in run["messages"]]), "the evidence is stored redacted"
     texts = product.listed(scope) + product.listed(scope, "candidate")
     assert gone["content"] not in texts

@@ -17,7 +17,7 @@ from unsay_core.generations import KnowledgeBaseGeneration, as_plain
 from unsay_core.settings import ApiSettings
 
 TABLES = ("ledger", "record", "access")
-ROLES = ("reader", "writer", "eraser", "access")
+ROLES = ("reader", "writer", "eraser", "carrier", "access")
 GENERATIONS = (KnowledgeBaseGeneration(1, "KB12345678", "DS12345678"),)
 _NO_HITS = b'{"retrievalResults": []}'
 
@@ -45,6 +45,7 @@ def aws_service() -> Iterator[ApiService]:
             documents_bucket="documents",
             anchors_bucket="anchors",
             intake_bucket="intake",
+            transfers_bucket="transfers",
             index_generations=json.dumps(as_plain(GENERATIONS)),
             pepper_secret_arn=secret["ARN"],
             oidc="[]",

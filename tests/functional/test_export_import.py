@@ -29,6 +29,7 @@ from unsay_core.application.transfer_jobs import (
     begin_import,
     is_withdrawn,
     links,
+    remove_withdrawn,
     start_import,
 )
 from unsay_core.application.transfers import IMPORTS, upload_name
@@ -373,7 +374,12 @@ def test_a_finished_export_is_given_to_nobody_after_an_erasure(service: FakeServ
     assert [part["url"][:11] for part in links(job, there)["parts"]] == ["memory:get:"]
     api.forget(gone["id"])
     assert (links(job, there), is_withdrawn(job, there)) == ({}, True)
+    assert [name for name in there.transfers.files if job.id in name], "for now the files are there"
     later = run(begin_export(Export(), there, service.world), there, service)
+    waiting = begin_import(Import(), there, service.world)
+    there.transfers.put(upload_name(waiting.id, 1), b"")
+    assert remove_withdrawn(there.transfers, there.ledger) == 2
+    assert {name.split("/")[1] for name in there.transfers.files} == {later.id, waiting.id}
     assert (len(links(later, there)["parts"]), is_withdrawn(later, there)) == (1, False), "the control"
 
 

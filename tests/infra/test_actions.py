@@ -56,9 +56,9 @@ def test_every_call_on_a_scope_is_among_the_lives(uses):
 
 
 def test_the_lives_reach_every_area(uses):
-    """But the words that a memory is posted under, which are the workers', and jobs, which have no call."""
+    """But the words that a memory is posted under, which are the workers'."""
     areas = {use.area for verb in uses.values() for use in verb}
-    assert areas >= {area.value for area in Area} - {Area.LISTED.value, Area.JOB.value}
+    assert areas >= {area.value for area in Area} - {Area.LISTED.value}
 
 
 def test_the_page_shows_what_the_calls_use():

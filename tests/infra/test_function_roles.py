@@ -58,11 +58,11 @@ GRANTED = {
     },
 }
 OPENS = {
-    "Api": {"Reader", "Writer", "Eraser", "Access"},
+    "Api": {"Reader", "Writer", "Eraser", "Carrier", "Access"},
     "Project": {"Projector", "Registrar"},
     "Index": {"Projector"},
     "Extract": {"Extractor", "Meter"},
-    "Jobs": {"Remover"},
+    "Jobs": {"Remover", "Porter"},
     "Sweep": {"Sweeper"},
 }
 

@@ -15,7 +15,7 @@ def stream(template, name):
     ("name", "kinds", "suffixes"),
     [
         ("Ledger", ["INSERT", "MODIFY"], ["#P", "#Q", "#E", "#J"]),
-        ("Record", ["INSERT", "MODIFY", "REMOVE"], ["#A"]),
+        ("Record", ["INSERT", "MODIFY", "REMOVE"], ["#A", "#T"]),
     ],
 )
 def test_a_stream_wakes_the_project_function_for_these_areas_only(dev, name, kinds, suffixes):

@@ -37,6 +37,14 @@ GRANTED = {
         "Ledger": READS | {"PutItem": "HMVPREKCJD", "DeleteItem": "MVDKRCQIJ"},
         "Record": READS | {"PutItem": "AT"},
     },
+    "Carrier": {
+        "Ledger": {"BatchGetItem": "*", "PutItem": "HIJ"},
+        "Record": {"BatchGetItem": "*", "PutItem": "A"},
+    },
+    "Porter": {
+        "Ledger": READS | {"PutItem": "HMVDKPRJ", "DeleteItem": "DKR", "ConditionCheckItem": "H"},
+        "Record": READS | {"PutItem": "AT", "ConditionCheckItem": "T"},
+    },
     "Sweeper": {
         "Ledger": READS | {"PutItem": "HMPEJCQ"},
         "Record": READS | {"PutItem": "A"},
@@ -49,6 +57,8 @@ TRUSTED = {
     "Extractor": ["FunctionsExtractRole"],
     "Projector": ["FunctionsProjectRole", "FunctionsIndexRole"],
     "Remover": ["FunctionsJobsRole"],
+    "Carrier": ["FunctionsApiRole"],
+    "Porter": ["FunctionsJobsRole"],
     "Sweeper": ["FunctionsSweepRole"],
 }
 KNOWLEDGE_BASE = {
@@ -58,6 +68,8 @@ KNOWLEDGE_BASE = {
     "Extractor": RETRIEVE,
     "Projector": WRITE_INDEX,
     "Remover": {"GetKnowledgeBaseDocuments"},
+    "Carrier": set(),
+    "Porter": set(),
     "Sweeper": set(),
 }
 
@@ -165,6 +177,32 @@ def test_only_these_touch_documents_and_only_under_their_own_prefix(dev, role, a
     assert objects["Resource"] == objects_of_own_scope(dev, "Documents")
     assert actions_of(listing, "s3") == {"ListBucket"}
     lists_its_own_prefix_only(listing)
+
+
+def test_files_of_exports_and_imports_are_signed_by_one_role_and_carried_by_another(dev):
+    assert {role for role in EVERY_ROLE if on_bucket(dev, role, "Transfers")} == {
+        "Carrier",
+        "Porter",
+        "Projector",
+    }
+    carried = {"GetObject", "PutObject"}
+    for role, may in (
+        ("Carrier", carried),
+        ("Porter", carried | {"DeleteObject"}),
+        ("Projector", {"DeleteObject"}),
+    ):
+        objects, listing = on_bucket(dev, role, "Transfers")
+        assert actions_of(objects, "s3") == may
+        assert objects["Resource"] == objects_of_own_scope(dev, "Transfers")
+        assert objects["Condition"] == {"Null": {"aws:PrincipalTag/scope": "false"}}
+        lists_its_own_prefix_only(listing)
+
+
+def test_a_copy_is_gone_after_a_day(dev, prod):
+    for template in (dev, prod):
+        (rule,) = template.one("AWS::S3::Bucket", "Transfers")["LifecycleConfiguration"]["Rules"]
+        assert (rule["Status"], rule["ExpirationInDays"]) == ("Enabled", 1)
+        assert "VersioningConfiguration" not in template.one("AWS::S3::Bucket", "Transfers")
 
 
 def test_a_transcript_is_put_by_the_writer_and_read_and_removed_by_the_extractor_alone(dev):

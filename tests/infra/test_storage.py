@@ -14,7 +14,7 @@ STATE = {
 }
 KEYS = [{"AttributeName": "pk", "KeyType": "HASH"}, {"AttributeName": "sk", "KeyType": "RANGE"}]
 every_table = pytest.mark.parametrize("table", ["Ledger", "Record", "Access"])
-every_bucket = pytest.mark.parametrize("bucket", ["Documents", "Anchors", "Intake"])
+every_bucket = pytest.mark.parametrize("bucket", ["Documents", "Anchors", "Intake", "Transfers"])
 every_kind = pytest.mark.parametrize("kind", STATE)
 
 

@@ -197,6 +197,14 @@ class Objects:
         self._cloud.allow(self._token, "s3:ListBucketVersions", Prefix, "/")
         return {"Versions": [], "IsTruncated": False}
 
+    def list_objects_v2(self, *, Prefix: str, **_: Any) -> Any:
+        self._cloud.allow(self._token, "s3:ListBucket", Prefix, "/")
+        return {"Contents": [], "IsTruncated": False}
+
+    def put_object(self, *, Key: str, **_: Any) -> Any:
+        self._cloud.allow(self._token, "s3:PutObject", Key, "/")
+        return {}
+
     def generate_presigned_url(self, _verb: str, *, Params: Any, **_: Any) -> str:
         self._cloud.allow(self._token, "s3:PutObject", Params["Key"], "/")
         return f"https://{Params['Bucket']}.example/{Params['Key']}"

@@ -14,9 +14,9 @@ ALLOW, DENY = "allow", "deny"
 OWN, OTHER = "a" * 51 + "b", "z" * 52
 NEIGHBOURS = {"the neighbour that begins alike": OWN + "2", "the neighbour that is shorter": OWN[:-1]}
 LEDGER, RECORD, ACCESS = "Ledger", "Record", "Access"
-DOCUMENTS, ANCHORS, INTAKE = "Documents", "Anchors", "Intake"
+DOCUMENTS, ANCHORS, INTAKE, TRANSFERS = "Documents", "Anchors", "Intake", "Transfers"
 TABLES = (LEDGER, RECORD, ACCESS)
-BUCKETS = (DOCUMENTS, ANCHORS, INTAKE)
+BUCKETS = (DOCUMENTS, ANCHORS, INTAKE, TRANSFERS)
 NO_EXPRESSION = "attribute_not_exists(pk)"
 
 
@@ -134,6 +134,7 @@ READER, WRITER, ERASER, EXTRACTOR, PROJECTOR = (
     Session(role) for role in ("Reader", "Writer", "Eraser", "Extractor", "Projector")
 )
 EVERY = (READER, WRITER, ERASER, EXTRACTOR, PROJECTOR)
+CARRIER, PORTER = Session("Carrier"), Session("Porter")
 BARE = Session("Reader", (), "no tag")
 BARE_PROJECTOR = Session("Projector", (), "no tag")
 STAR = Session("Reader", (("scope", "star*"),), "a tag with a star in it")
@@ -149,6 +150,7 @@ def rows() -> list[Row]:
         *_record(),
         *_objects(),
         *_files(),
+        *_copies(),
         *_knowledge_base(),
         *_sessions(),
         *_access(),
@@ -315,6 +317,26 @@ def _files() -> Iterator[Row]:
     for session in (READER, WRITER, EXTRACTOR):
         listing = s3("list_objects_v2", INTAKE, Prefix=f"{OWN}/")
         yield Row(session, "list transcripts", listing, DENY)
+
+
+def _copies() -> Iterator[Row]:
+    """Exports and imports: signed by the one, carried by the other, and reached by nobody else."""
+    places = (("its own", OWN, True), ("the other", OTHER, False), ("the neighbour", OWN + "2", False))
+    for whose, scope, is_own in places:
+        place = f"{scope}/exports/job/part.jsonl"
+        requests = {
+            "put": s3("put_object", TRANSFERS, Key=place, Body=b""),
+            "get": s3("get_object", TRANSFERS, Key=place),
+            "delete": s3("delete_object", TRANSFERS, Key=place),
+            "list": s3("list_objects_v2", TRANSFERS, Prefix=f"{scope}/"),
+        }
+        for session, denied in ((CARRIER, {"delete"}), (PORTER, set())):
+            for verb, request in requests.items():
+                answer = ALLOW if is_own and verb not in denied else DENY
+                yield Row(session, f"{verb} an export of {whose}", request, answer)
+    mine = f"{OWN}/exports/job/part.jsonl"
+    for session in (READER, WRITER, ERASER, EXTRACTOR, PROJECTOR, Session("Porter", (), "no tag")):
+        yield Row(session, "get an export", s3("get_object", TRANSFERS, Key=mine), DENY)
 
 
 def retrieve() -> Request:

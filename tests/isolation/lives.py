@@ -45,7 +45,7 @@ class Lived:
 def live() -> dict[str, set[Use]]:
     """By call: everything it used."""
     one = Lived()
-    for life in (_writing, _changing, _reviewing, _forgetting, _talking, _reading):
+    for life in (_writing, _changing, _reviewing, _forgetting, _talking, _reading, _transferring):
         life(one)
     return dict(one.uses)
 
@@ -190,9 +190,24 @@ def _reading(one: Lived) -> None:
     one.do("list_erasures", api.send("GET", "/v1/erasures", query="scope=acme%2Falice"), 200)
 
 
+def _transferring(one: Lived) -> None:
+    api, where = one.api, f"scope={SCOPE.replace('/', '%2F')}"
+    body = {"scope": SCOPE}
+    for _ in range(2):
+        job = one.do("export", api.send("POST", "/v1/export", body, idempotency_key="e"), 202)
+    items = [{"memory": {}}]
+    for _ in range(2):
+        brought = api.send("POST", "/v1/import", {**body, "items": items}, idempotency_key="i")
+        one.do("import", brought, 202)
+    waiting = one.do("import", api.send("POST", "/v1/import", body), 202)
+    one.do("import", api.send("POST", "/v1/import", {**body, "upload": waiting["id"]}), 400)
+    one.do("import", api.send("POST", "/v1/import", {**body, "upload": job["id"]}), 404)
+    one.do("job", api.send("GET", f"/v1/jobs/{job['id']}", query=where), 200)
+
+
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "access-patterns.md"
 BEGIN, END = "<!-- actions: python -m tests.isolation.lives -->\n", "<!-- end of actions -->\n"
-ROLES = {f"{name}_role_arn": name for name in ("reader", "writer", "eraser")}
+ROLES = {f"{name}_role_arn": name for name in ("reader", "writer", "eraser", "carrier")}
 
 
 def table(uses: dict[str, set[Use]]) -> str:

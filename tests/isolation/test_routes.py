@@ -66,7 +66,7 @@ class Household:
             "tombstones": next(grave["id"] for grave in graves if grave["kind"] == "value"),
             "keys": key["id"],
             "conversations": re.sub(r"[^A-Za-z0-9]", "-", words),
-            "jobs": f"job_{0:026d}",
+            "jobs": self.admin.send("POST", "/v1/export", {"scope": scope})["id"],
         }
 
     @cached_property

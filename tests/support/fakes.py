@@ -447,6 +447,7 @@ class FakeService:
         self.anchors: dict[str, MemoryAnchors] = defaultdict(lambda: MemoryAnchors(self.clock))
         self.files: dict[str, MemoryTranscripts] = defaultdict(MemoryTranscripts)
         self.transfers: dict[str, MemoryTransfers] = defaultdict(lambda: MemoryTransfers(self.clock))
+        self.graves: dict[str, MemoryGraves] = defaultdict(MemoryGraves)
         self.opened: list[str] = []
 
     def open_scope(
@@ -490,7 +491,10 @@ class FakeService:
     def project_scope(self, scope_id: str) -> ProjectScope:
         """A scope as the project λ opens it to anchor its chain."""
         anchors = self.anchors[scope_id]
-        return ProjectScope(scope_id, self.ledgers[scope_id], self.documents[scope_id], anchors)
+        ledger, documents = self.ledgers[scope_id], self.documents[scope_id]
+        return ProjectScope(
+            scope_id, ledger, documents, anchors, self.graves[scope_id], self.transfers[scope_id]
+        )
 
     def index_scope(self, scope_id: str, root_id: str | None = None) -> IndexScope:
         """A scope as the index λ opens it."""
@@ -504,7 +508,8 @@ class FakeService:
             return None
         parts = {part.name: getattr(opened, part.name) for part in fields(opened)}
         index = self.index_scope(task.scope_id)
-        return JobScope(**parts, documents=index.documents, indexes=index.indexes)
+        files = {"transfers": self.transfers[task.scope_id], "form": FORM}
+        return JobScope(**parts, documents=index.documents, indexes=index.indexes, **files)
 
     def sweep_scope(self, scope_id: str) -> OpenScope | None:
         """A scope as the sweep λ opens it."""

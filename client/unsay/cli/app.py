@@ -9,7 +9,7 @@ from rich.console import Console
 from typer.core import TyperGroup
 
 import unsay
-from unsay.cli import config, conversations, convert, memories, people, serve
+from unsay.cli import config, conversations, convert, memories, people, serve, transfers
 from unsay.cli.profiles import DEFAULT_PROFILE, Profile, ProfileError
 from unsay.cli.session import Session
 
@@ -58,7 +58,15 @@ app = typer.Typer(
     no_args_is_help=True,
     pretty_exceptions_show_locals=False,
 )
-for commands in (memories.app, conversations.app, people.app, config.app, serve.app, convert.app):
+for commands in (
+    memories.app,
+    conversations.app,
+    people.app,
+    transfers.app,
+    config.app,
+    serve.app,
+    convert.app,
+):
     app.registered_commands += commands.registered_commands
     app.registered_groups += commands.registered_groups
 

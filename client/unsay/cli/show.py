@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
     from unsay_core.contracts import schemas
     from unsay_core.contracts.schemas import Answer
+    from unsay_core.contracts.transfers import JobOut
 
 _HARMLESS = "\n\t\u200c\u200d"  # the joiners that emoji and Persian are written with
 _STYLES = {
@@ -123,6 +124,19 @@ def receipt(found: schemas.ErasureOut) -> RenderableType:
     if found.cascade:
         went = ((c.id, c.outcome, c.why) for c in found.cascade)
         drawn += [Text(), table(("went along", "outcome", "why"), went)]
+    return Panel(Group(*drawn), title=found.id, title_align="left")
+
+
+def job(found: JobOut) -> RenderableType:
+    """What came of a job."""
+    refused = found.result.get("refused") or {}
+    counts = {name: count for name, count in found.result.items() if isinstance(count, int)}
+    said = {"state": found.state, "done": found.done, **counts}
+    rows = [(code, count) for code, count in refused.items()]
+    problems = [(p.at or "", p.code) for p in found.problems]
+    drawn = [_pairs(said)]
+    drawn += [Text(), table(("refused", "lines"), rows)] if rows else []
+    drawn += [Text(), table(("line", "why"), problems)] if problems else []
     return Panel(Group(*drawn), title=found.id, title_align="left")
 
 

@@ -48,10 +48,12 @@ class ApiSettings(Settings):
     documents_bucket: str
     anchors_bucket: str
     intake_bucket: str
+    transfers_bucket: str
     index_generations: str
     reader_role_arn: str
     writer_role_arn: str
     eraser_role_arn: str
+    carrier_role_arn: str
     access_role_arn: str
     pepper_secret_arn: str
     oidc: str
@@ -78,6 +80,7 @@ class ProjectSettings(Settings):
     access_table: str
     documents_bucket: str
     anchors_bucket: str
+    transfers_bucket: str
     index_queue_url: str
     jobs_queue_url: str
     project_dead_letters_url: str
@@ -127,7 +130,9 @@ class JobsSettings(Settings):
     index_generations: str
     jobs_queue_url: str
     jobs_dead_letters_url: str
+    transfers_bucket: str
     remover_role_arn: str
+    porter_role_arn: str
     pepper_secret_arn: str
     recovery_days: str
 

@@ -14,6 +14,7 @@ from unsay_core.admin.bindings import actor_command, bind_command, bindings_comm
 from unsay_core.admin.redrive import redrive_command
 from unsay_core.admin.reindex import reindex_command
 from unsay_core.admin.remove_generation import remove_generation_command
+from unsay_core.admin.restore import restore_check_command
 from unsay_core.admin.stack import DEFAULT_STACK, Stack
 from unsay_core.application.access import NewKey, first_admin, store_key
 from unsay_core.application.ports import ConflictError
@@ -53,6 +54,7 @@ app.command("actor")(actor_command)
 app.command("reindex")(reindex_command)
 app.command("redrive")(redrive_command)
 app.command("remove-generation")(remove_generation_command)
+app.command("restore-check")(restore_check_command)
 
 
 @app.callback()

@@ -13,8 +13,10 @@ if TYPE_CHECKING:
     from concurrent.futures import Executor
     from datetime import datetime
 
+    from unsay_core.application.graves import GraveNotes
     from unsay_core.application.keys import ScopeKeys
     from unsay_core.application.ledger import Area, Change, Entry, Ref
+    from unsay_core.application.transfers import Form, Transfers
     from unsay_core.domain.scope import Action, Principal, Scope
     from unsay_core.retrieval.filters import All
 
@@ -152,10 +154,12 @@ class OpenScope:
 
 @dataclass(frozen=True, slots=True)
 class JobScope(OpenScope):
-    """A scope opened for a job: with its documents, and every generation of its index to look into."""
+    """A scope opened for a job: with its documents, every generation of its index, and its files."""
 
     documents: Documents
     indexes: Mapping[int, Index]
+    transfers: Transfers
+    form: Form
 
 
 @dataclass(frozen=True, slots=True)
@@ -253,9 +257,11 @@ class WorkScope:
 
 @dataclass(frozen=True)
 class ProjectScope(WorkScope):
-    """One scope as its changes are projected: with the place where heads of its chain are anchored."""
+    """One scope as its changes are projected: with its anchors, its list of tombstones, its files."""
 
     anchors: Anchors
+    graves: GraveNotes
+    transfers: Transfers
 
 
 @dataclass(frozen=True)

@@ -29,7 +29,9 @@ from unsay_core.adapters.metrics import DEGRADED, FOREIGN_HITS, ExtractionGauges
 from unsay_core.adapters.oidc import OidcTokens, issuers_of
 from unsay_core.adapters.s3.anchors import S3Anchors
 from unsay_core.adapters.s3.documents import S3Documents
+from unsay_core.adapters.s3.graves import S3Graves
 from unsay_core.adapters.s3.transcripts import SIGNING, S3Transcripts
+from unsay_core.adapters.s3.transfers import S3Transfers
 from unsay_core.adapters.scoped_session import PROMPT, QUICK, ScopedClients, ScopedSessions
 from unsay_core.adapters.snapshots import around_snapshots
 from unsay_core.adapters.world import real_world
@@ -42,8 +44,10 @@ from unsay_core.application.keys import Keyring
 from unsay_core.application.ledger import ready_ref, upload_ref
 from unsay_core.application.ports import AuditScope, IndexScope, OpenScope, ProjectScope, WorkScope
 from unsay_core.application.scopes import NotedOnce
+from unsay_core.application.transfers import TransferScope
 from unsay_core.application.uploads import Intake, IntakeScope
 from unsay_core.bootstrap.generations import Opened, SearchOfReading, index_of
+from unsay_core.contracts.portable import FORM
 from unsay_core.domain.scope import Action, Principal, PrincipalKind, Scope
 from unsay_core.generations import parse_generations
 
@@ -260,12 +264,31 @@ class ApiService(_Authenticating):
             transcripts=S3Transcripts(lambda: clients.client("s3", SIGNING), bucket, opened.id),
         )
 
+    def open_transfer(self, principal: Principal, scope: Scope) -> TransferScope:
+        """Open a scope to be exported or imported into, with the place of the files."""
+        opened = self.open_scope(principal, scope, Action.TRANSFER)
+        clients = self.sessions.assume(self._role(Action.TRANSFER), opened.id)
+        bucket = self.settings.transfers_bucket
+        return TransferScope(
+            scope=opened.scope,
+            id=opened.id,
+            root_id=opened.root_id,
+            principal=opened.principal,
+            keys=opened.keys,
+            ledger=opened.ledger,
+            search=opened.search,
+            transfers=S3Transfers(lambda: clients.client("s3", SIGNING), bucket, opened.id),
+            form=FORM,
+        )
+
     def _role(self, action: Action) -> str:
         match action:
             case Action.WRITE | Action.REVIEW:
                 return self.settings.writer_role_arn
             case Action.FORGET:
                 return self.settings.eraser_role_arn
+            case Action.TRANSFER:
+                return self.settings.carrier_role_arn
             case _:
                 return self.settings.reader_role_arn
 
@@ -436,8 +459,15 @@ class ProjectService(_Workshop):
     def project_scope(self, scope_id: str) -> ProjectScope:
         """One scope with the place for its anchors."""
         clients, scope = self.clients(scope_id), self.work_scope(scope_id)
-        anchors = S3Anchors(lambda: clients.client("s3"), self._settings.anchors_bucket, scope_id)
-        return ProjectScope(id=scope.id, ledger=scope.ledger, documents=scope.documents, anchors=anchors)
+        bucket = self._settings.anchors_bucket
+        return ProjectScope(
+            id=scope.id,
+            ledger=scope.ledger,
+            documents=scope.documents,
+            anchors=S3Anchors(lambda: clients.client("s3"), bucket, scope_id),
+            graves=S3Graves(lambda: clients.client("s3"), bucket, scope_id),
+            transfers=S3Transfers(lambda: clients.client("s3"), self._settings.transfers_bucket, scope_id),
+        )
 
     def _registrar(self) -> DynamoDBClient:
         client: DynamoDBClient = self.sessions.assume(self._settings.registrar_role_arn, None).client(

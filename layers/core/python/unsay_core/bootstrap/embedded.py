@@ -45,7 +45,8 @@ from unsay_core.application.ports import AuditScope, IndexScope, IndexTask, JobS
 from unsay_core.application.project import project_memory
 from unsay_core.application.scopes import NotedOnce
 from unsay_core.application.sweep import SWEEPER, sweep
-from unsay_core.domain.errors import ForbiddenError, InvalidRequestError
+from unsay_core.contracts.portable import FORM
+from unsay_core.domain.errors import ForbiddenError, InvalidRequestError, NotFoundError
 from unsay_core.domain.scope import Action, Grant, Principal, PrincipalKind, Scope, ScopePattern
 from unsay_core.endpoints.call import Request
 from unsay_core.endpoints.router import Endpoints
@@ -58,6 +59,7 @@ if TYPE_CHECKING:
     from unsay_core.adapters.sqlite.file import AnyFile
     from unsay_core.application.jobs import Work
     from unsay_core.application.ports import Clock, Embedder, JobTask, World
+    from unsay_core.application.transfers import StoredFile, TransferScope
     from unsay_core.application.uploads import IntakeScope
     from unsay_core.domain.memory import Memory
     from unsay_core.endpoints.router import Answer
@@ -209,6 +211,11 @@ class EmbeddedService:
         principal.require(Action.WRITE, scope)
         raise InvalidRequestError("a store of one's own takes no files: hand the messages in themselves")
 
+    def open_transfer(self, principal: Principal, scope: Scope) -> TransferScope:
+        """Refused: the file that this store is can be copied, and no job carries anything here."""
+        principal.require(Action.TRANSFER, scope)
+        raise InvalidRequestError("a store of one's own is a file already: there are no exports and imports")
+
     def note_degraded(self, reason: str) -> None:
         """Nobody counts here: the answer says it."""
 
@@ -240,6 +247,8 @@ class EmbeddedService:
             search=opened.search,
             documents=NoDocuments(),
             indexes={GENERATION: self.vectors(scope_id)},
+            transfers=NoTransfers(),
+            form=FORM,
         )
 
     def extractor(self, scope_id: str, run_id: str, number: int) -> Extractor | None:
@@ -302,6 +311,28 @@ class NoDocuments:
     def listed(self) -> Iterator[str]:
         """None."""
         return iter(())
+
+
+class NoTransfers:
+    """See `Transfers`: no job here carries anything, because none can be asked for."""
+
+    def put(self, name: str, body: bytes) -> None:
+        """Nowhere to write."""
+
+    def read(self, name: str, start: int, length: int) -> bytes:
+        """Nothing is there."""
+        raise NotFoundError("a store of one's own has no files of exports and imports")
+
+    def listed(self, prefix: str = "") -> Iterator[StoredFile]:
+        """None."""
+        return iter(())
+
+    def delete(self, name: str) -> None:
+        """Nothing was written."""
+
+    def link(self, name: str, *, writing: bool = False) -> str:
+        """Nothing is there."""
+        raise NotFoundError("a store of one's own has no files of exports and imports")
 
 
 class Chores:

@@ -10,12 +10,15 @@ from unsay_core.adapters.dynamodb.items import Place
 from unsay_core.adapters.dynamodb.ledger import DynamoLedger
 from unsay_core.adapters.messaging import SqsDeadLetters, SqsJobQueue, SqsPostponer
 from unsay_core.adapters.s3.documents import S3Documents
+from unsay_core.adapters.s3.transfers import S3Transfers
 from unsay_core.adapters.scoped_session import QUICK
 from unsay_core.application.job_scope import named_by
 from unsay_core.application.ports import JobScope, OpenScope
 from unsay_core.application.sweep import SWEEPER
 from unsay_core.bootstrap.aws import Keyed
 from unsay_core.bootstrap.generations import NoSearch, watched
+from unsay_core.contracts.portable import FORM
+from unsay_core.domain.job import JobKind
 from unsay_core.domain.scope import Principal, PrincipalKind
 from unsay_core.generations import parse_generations
 
@@ -60,10 +63,13 @@ class JobsService(Keyed):
             indexes={
                 each.number: watched(each, opened) for each in parse_generations(settings.index_generations)
             },
+            transfers=S3Transfers(lambda: clients.client("s3"), settings.transfers_bucket, scope_id),
+            form=FORM,
         )
 
-    def _role_of(self, _kind: str) -> str:
-        return self._settings.remover_role_arn
+    def _role_of(self, kind: str) -> str:
+        carries = kind in (JobKind.EXPORT, JobKind.IMPORT)
+        return self._settings.porter_role_arn if carries else self._settings.remover_role_arn
 
 
 class SweepService(Keyed):

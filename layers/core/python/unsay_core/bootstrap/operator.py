@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -14,6 +15,7 @@ from unsay_core.adapters.dynamodb.ledger import DynamoLedger
 from unsay_core.adapters.dynamodb.pointer import DynamoBookmark, DynamoReadPointer
 from unsay_core.adapters.messaging import SqsIndexQueue
 from unsay_core.adapters.s3.documents import S3Documents
+from unsay_core.adapters.s3.graves import S3Graves
 from unsay_core.adapters.s3vectors.bucket import remove_bucket
 from unsay_core.application.generations import Reading
 from unsay_core.application.ports import OpenScope
@@ -102,6 +104,21 @@ class Operator:
                 lambda _: None,  # an operator's own machine has no metrics; the log says it
             ),
         )
+
+    def graves(self, opened: OpenScope) -> S3Graves:
+        """The list of what was taken back of one scope."""
+        return S3Graves(lambda: self.client("s3"), self._outputs["AnchorsBucket"], opened.id)
+
+    def restored(self, scope: Scope, ledger_table: str, record_table: str) -> OpenScope:
+        """One scope of tables that came from a backup."""
+        opened = self.open_scope(scope)
+        place = Place(opened.id, ledger_table, record_table)
+        return replace(opened, ledger=DynamoLedger(self._dynamodb(), place))
+
+    @property
+    def tables(self) -> tuple[str, str]:
+        """The ledger and the record of the stack."""
+        return self._outputs["LedgerTable"], self._outputs["RecordTable"]
 
     def index(self, generation: int, opened: OpenScope) -> Index:
         """One generation, for one scope."""

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 from pydantic import BaseModel
 
-from unsay_core.contracts import conversations, requests, schemas
+from unsay_core.contracts import conversations, requests, schemas, transfers
 
 
 @dataclass(frozen=True, slots=True)
@@ -377,6 +377,39 @@ OPERATIONS = (
         action="read",
         query=conversations.ConversationQuery,
         refusals=(404,),
+    ),
+    Operation(
+        "export",
+        "POST",
+        "/v1/export",
+        "Write the memories of a scope to files, by a job that says where they are.",
+        transfers.JobOut,
+        action="transfer",
+        body=transfers.ExportIn,
+        status=202,
+        headers=("Idempotency-Key",),
+        refusals=(404, 422),
+    ),
+    Operation(
+        "import",
+        "POST",
+        "/v1/import",
+        "Bring exported memories into a scope, by a job; nothing that was taken back comes back.",
+        transfers.JobOut,
+        action="transfer",
+        body=transfers.ImportIn,
+        status=202,
+        headers=("Idempotency-Key",),
+        refusals=(404, 422),
+    ),
+    Operation(
+        "job",
+        "GET",
+        "/v1/jobs/{id}",
+        "A job: how far it is, and what came of it.",
+        transfers.JobOut,
+        action="transfer",
+        query=requests.ScopeQuery,
     ),
     Operation(
         "policy",

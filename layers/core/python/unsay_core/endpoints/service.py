@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from unsay_core.application.policies import Policies
     from unsay_core.application.ports import AuditScope, World
     from unsay_core.application.scopes import Registry
+    from unsay_core.application.transfers import TransferScope
     from unsay_core.application.uploads import IntakeScope
     from unsay_core.domain.scope import Principal, Scope
 
@@ -48,6 +49,9 @@ class Service(Door, Protocol):
 
     def open_intake(self, principal: Principal, scope: Scope) -> IntakeScope:
         """Open a scope to be written to, with the place where its files are handed in."""
+
+    def open_transfer(self, principal: Principal, scope: Scope) -> TransferScope:
+        """Open a scope to be exported or imported into, with the place of the files."""
 
     def note_degraded(self, reason: str) -> None:
         """A recall went without a store, or without a part of one."""

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from mypy_boto3_s3 import S3Client
 
 WHAT = "the store of exports and imports"
-LINK_SECONDS = 900
+LINK_SECONDS = 300  # the session a link is signed with is good for as long
 _MISSING = frozenset({"404", "NoSuchKey", "NotFound"})
 _BEYOND = frozenset({"416", "InvalidRange"})
 
@@ -69,9 +69,11 @@ class S3Transfers:
 
     def link(self, name: str, *, writing: bool = False) -> str:
         """Signed here, without a request."""
-        method = "put_object" if writing else "get_object"
         place = {"Bucket": self._bucket, "Key": self._key(name)}
-        return self._client().generate_presigned_url(method, Params=place, ExpiresIn=LINK_SECONDS)
+        verb, method = ("put_object", "PUT") if writing else ("get_object", "GET")
+        return self._client().generate_presigned_url(
+            verb, Params=place, ExpiresIn=LINK_SECONDS, HttpMethod=method
+        )
 
     def _key(self, name: str) -> str:
         return f"{self._prefix}{name}"
