@@ -78,7 +78,7 @@ ROLES = (
         trusted=("api",),
         items=(
             *READ,
-            Items("LedgerPut", LEDGER, ("PutItem",), "HMVDKPRCQI"),
+            Items("LedgerPut", LEDGER, ("PutItem",), "HMVDKPRCQIJ"),
             Items("LedgerDelete", LEDGER, ("DeleteItem",), "DKR"),
             Items("RecordAppend", RECORD, ("PutItem",), "AT"),
             Items("RecordCheck", RECORD, ("ConditionCheckItem",), "T"),

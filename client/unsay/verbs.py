@@ -382,6 +382,25 @@ def start_import(job_id: str, *, scope: Scope) -> Ask[JobOut]:
     return _post(JobOut, "import", body={"scope": scope, "upload": job_id}, once=None)
 
 
+def consolidate(
+    *,
+    scope: Scope,
+    threshold: float = 0.85,
+    kinds: Sequence[str] | None = None,
+    dry_run: bool = False,
+    undo: str | None = None,
+    idempotency_key: str | None = None,
+) -> Ask[JobOut]:
+    """Merge memories that have at least `threshold` of their words in common; `job` tells what came of it.
+
+    `dry_run` only finds them, `undo` takes back what the job of that id merged.
+    """
+    body = {"scope": scope, "threshold": threshold, "dry_run": dry_run}
+    body |= {"kinds": [*kinds]} if kinds else {}
+    body |= {"undo": undo} if undo else {}
+    return _post(JobOut, "consolidate", body=body, once=idempotency_key)
+
+
 def job(job_id: str, *, scope: Scope) -> Ask[JobOut]:
     """How far a job is, and what came of it."""
     return _get(JobOut, "jobs", job_id, scope=scope)

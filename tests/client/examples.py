@@ -29,6 +29,7 @@ EXAMPLES = {
     "export": verbs.export(**HERE),
     "bring": verbs.bring([{"memory": {}}], **HERE),
     "start_import": verbs.start_import(ID, **HERE),
+    "consolidate": verbs.consolidate(**HERE),
     "job": verbs.job(ID, **HERE),
     "reviews": verbs.reviews(**HERE),
     "approve": verbs.approve(ID, **SEEN),

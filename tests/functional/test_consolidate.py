@@ -8,7 +8,7 @@ import pytest
 
 from tests.support.candidates import infer
 from tests.support.fakes import FakeService
-from tests.support.http import ADMIN, Caller
+from tests.support.http import ADMIN, Caller, principal
 from unsay_core.application.consolidate import Consolidate, begin_consolidation
 from unsay_core.application.job_steps import STEPS
 from unsay_core.application.jobs import run_job, task_of
@@ -248,3 +248,69 @@ def test_the_same_request_again_is_the_same_job(service: FakeService, desk: Desk
         begin_consolidation(Consolidate(idempotency=key), opened, service.world) for _ in range(2)
     )
     assert (first[1], again[1], again[0].id) == (False, True, first[0].id)
+
+
+def asked(api: Caller, **fields: Any) -> Any:
+    headers = fields.pop("headers", {})
+    return api.send("POST", "/v1/consolidate", {"scope": SCOPE, **fields}, **headers)
+
+
+def looked_up(api: Caller, job_id: str) -> Any:
+    return api.send("GET", f"/v1/jobs/{job_id}", query="scope=acme%2Falice")
+
+
+def test_it_is_asked_for_and_looked_up_by_whoever_may_write(
+    service: FakeService, api: Caller, desk: Desk
+) -> None:
+    members = ids(api.remember(TEA), api.remember(TEA_NOW))
+    writer = Caller(service, principal("acme/alice", Action.WRITE))
+    answer = asked(writer, threshold=0.8, kinds=["semantic"])
+    assert (answer.status, answer["kind"], answer["state"]) == (202, "consolidate", "running")
+    assert answer.headers["Location"] == f"/v1/jobs/{answer['id']}?scope=acme%2Falice"
+    job = (
+        service.ledgers[service.keyring.scope_id(SCOPE)]
+        .read([job_ref(answer["id"])])
+        .get(job_ref(answer["id"]))
+    )
+    assert job is not None
+    desk.run(job)
+    for who in (writer, api):
+        found = looked_up(who, answer["id"])
+        assert (found.status, found["state"], found["result"]["merged"]) == (200, "complete", 2)
+        assert found["result"]["merges"][0]["from"] == members
+    assert looked_up(Caller(service, principal("acme/alice", Action.READ)), answer["id"]).status == 403
+    undone = asked(writer, undo=answer["id"])
+    assert undone.status == 202
+    export = api.send("POST", "/v1/export", {"scope": SCOPE})
+    assert looked_up(writer, export["id"]).status == 404, "another's kind of job"
+    assert looked_up(api, export["id"]).status == 200
+
+
+def test_the_same_call_again_gets_the_same_job(api: Caller) -> None:
+    named = {"headers": {"idempotency_key": "k"}}
+    first, again = asked(api, **named), asked(api, **named)
+    assert (again.status, again["id"]) == (202, first["id"])
+    assert again.headers["Idempotency-Replayed"] == "true"
+    assert asked(api, threshold=0.9, **named).code == "idempotency_mismatch"
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"threshold": 0.4},
+        {"threshold": 1.01},
+        {"threshold": "0.9"},
+        {"kinds": []},
+        {"kinds": ["item"]},
+        {"undo": 7},
+        {"more": 1},
+    ],
+)
+def test_what_is_wrong_is_refused(api: Caller, wrong: dict[str, Any]) -> None:
+    refused = asked(api, **wrong)
+    assert (refused.status, refused.code) == (400, "invalid_request")
+
+
+def test_a_job_that_is_not_there_is_not_undone(api: Caller) -> None:
+    assert asked(api, undo=f"job_{0:026d}").status == 404
+    assert asked(api, undo=api.send("POST", "/v1/export", {"scope": SCOPE})["id"]).status == 404

@@ -18,7 +18,7 @@ WRITE_INDEX = {"IngestKnowledgeBaseDocuments", "DeleteKnowledgeBaseDocuments", "
 GRANTED = {
     "Reader": {"Ledger": READS, "Record": READS},
     "Writer": {
-        "Ledger": READS | {"PutItem": "HMVDKPRCQI", "DeleteItem": "DKR"},
+        "Ledger": READS | {"PutItem": "HMVDKPRCQIJ", "DeleteItem": "DKR"},
         "Record": READS | {"PutItem": "AT", "ConditionCheckItem": "T"},
     },
     "Eraser": {

@@ -203,6 +203,10 @@ def _transferring(one: Lived) -> None:
     one.do("import", api.send("POST", "/v1/import", {**body, "upload": waiting["id"]}), 400)
     one.do("import", api.send("POST", "/v1/import", {**body, "upload": job["id"]}), 404)
     one.do("job", api.send("GET", f"/v1/jobs/{job['id']}", query=where), 200)
+    for _ in range(2):
+        merging = one.do("consolidate", api.send("POST", "/v1/consolidate", body, idempotency_key="c"), 202)
+    one.do("consolidate", api.send("POST", "/v1/consolidate", {**body, "undo": merging["id"]}), 202)
+    one.do("consolidate", api.send("POST", "/v1/consolidate", {**body, "undo": f"job_{0:026d}"}), 404)
 
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "access-patterns.md"

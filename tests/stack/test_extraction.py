@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import random
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -10,6 +11,7 @@ import httpx
 import pytest
 
 from tests.support.stack import Stack, eventually
+from unsay_core.adapters.messaging import event_of_batch
 
 pytestmark = pytest.mark.stack
 
@@ -165,3 +167,27 @@ def test_a_transcript_is_handed_in_as_a_file_once_and_under_its_own_prefix(
     listed = stack.aws("s3").list_objects_v2(Bucket=stack.outputs["IntakeBucket"])
     assert {each["Key"].rpartition("/")[2] for each in listed["Contents"]} == {f"{broken['id']}.jsonl"}
     assert run.verify()
+
+
+def test_calls_delivered_thrice_in_any_order_and_a_shaky_world_leave_each_memory_once(
+    client: httpx.Client, stack: Stack, faults: Callable[..., None]
+) -> None:
+    chance = random.Random(11)
+    faults(throttle={"bedrock-runtime.Converse": 0.3}, conflict=0.05)
+    runs = [Run(client, f"delivery-{number}") for number in range(4)]
+    for number, run in enumerate(runs):
+        run.say(*(f"I own cup {number} of {each}." for each in range(12)))
+    ledger, queue = stack.outputs["LedgerTable"], stack.outputs["ExtractQueueUrl"]
+    items = stack.aws("dynamodb").get_paginator("scan").paginate(TableName=ledger)
+    keys = [(item["pk"]["S"], item["sk"]["S"]) for page in items for item in page["Items"]]
+    batches = [(pk.partition("#")[0], sk.rpartition("#")[2]) for pk, sk in keys if "#b#" in sk]
+    calls = [event_of_batch(scope_id, "run-1", int(number)) for scope_id, number in batches] * 2
+    for call in chance.sample(calls, len(calls)):
+        stack.aws("sqs").send_message(QueueUrl=queue, MessageBody=call)
+    for number, run in enumerate(runs):
+        batches_of_run = run.over()
+        found = [memory["content"] for memory in run.memories()]
+        assert sorted(found) == sorted(f"I own cup {number} of {each}." for each in range(12))
+        assert sum(len(batch["created"]) for batch in batches_of_run) == 12
+        assert run.read()["extracted_through"] == 12
+        assert run.verify()

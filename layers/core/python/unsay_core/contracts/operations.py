@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 from pydantic import BaseModel
 
-from unsay_core.contracts import conversations, requests, schemas, transfers
+from unsay_core.contracts import consolidation, conversations, requests, schemas, transfers
 
 
 @dataclass(frozen=True, slots=True)
@@ -401,6 +401,18 @@ OPERATIONS = (
         status=202,
         headers=("Idempotency-Key",),
         refusals=(404, 422),
+    ),
+    Operation(
+        "consolidate",
+        "POST",
+        "/v1/consolidate",
+        "Merge memories that say nearly the same, or take such merges back.",
+        transfers.JobOut,
+        action="write",
+        body=consolidation.ConsolidateIn,
+        status=202,
+        headers=("Idempotency-Key",),
+        refusals=(404, 410, 422),
     ),
     Operation(
         "job",

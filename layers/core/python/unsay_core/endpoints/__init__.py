@@ -57,6 +57,7 @@ ENDPOINTS: dict[str, Callable[[Call, Service], Reply]] = {
     "export": _of("transfers", "export_scope"),
     "import": _of("transfers", "import_into"),
     "job": _of("transfers", "get_job"),
+    "consolidate": _of("consolidation", "consolidate"),
     "make_key": _of("access", "make_api_key"),
     "list_keys": _of("access", "list_api_keys"),
     "revoke_key": _of("access", "revoke_api_key"),

@@ -17,7 +17,10 @@ from unsay_core.application.transfer_jobs import (
 )
 from unsay_core.contracts import exact_json, requests
 from unsay_core.contracts import transfers as wire
+from unsay_core.domain.errors import NotFoundError
 from unsay_core.domain.ids import require_id
+from unsay_core.domain.job import JobKind
+from unsay_core.domain.scope import Action
 from unsay_core.endpoints.reply import Reply, address
 
 if TYPE_CHECKING:
@@ -53,9 +56,15 @@ def import_into(call: Call, service: Service) -> Reply:
 
 def get_job(call: Call, service: Service) -> Reply:
     """`GET /v1/jobs/{id}`."""
-    asked = call.query(requests.ScopeQuery)
-    opened = service.open_transfer(call.principal, asked.scope)
-    return Reply(200, _shown(find_job(require_id(call.id, "job"), opened), opened))
+    asked, job_id = call.query(requests.ScopeQuery), require_id(call.id, "job")
+    if call.principal.may(Action.TRANSFER, asked.scope):
+        opened = service.open_transfer(call.principal, asked.scope)
+        return Reply(200, _shown(find_job(job_id, opened), opened))
+    written = service.open_scope(call.principal, asked.scope, Action.WRITE, reading=True)
+    job = find_job(job_id, written)
+    if job.kind is not JobKind.CONSOLIDATE:
+        raise NotFoundError("no such job in this scope")
+    return Reply(200, wire.job_answer(job, {}))
 
 
 def _begun(job: Job, opened: TransferScope) -> Reply:
