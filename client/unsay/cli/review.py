@@ -6,7 +6,6 @@ import sys
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Literal
 
-import click
 import typer
 from rich.console import Console
 from rich.prompt import Prompt
@@ -80,7 +79,7 @@ class _Sitting:
         self._console.print(_HELP)
         said = ""
         while said not in tuple("arsuq"):
-            said = click.getchar()[:1].lower()
+            said = typer.getchar()[:1].lower()
         return said
 
     def _decision(self, item: ReviewItemOut, said: str) -> _Decision:
