@@ -19,8 +19,8 @@ HEAD = """# The conformance run
 
 `make conformance` deploys the product to a local cloud, drives it over HTTP through the checks below and
 looks into its raw stores with code that shares nothing with what erases. The same checks then run on a
-*control build*: the same template and API with six faults, one of each class. A check that passes on both
-would prove nothing, so each fault has to be seen. This page is what the last whole run wrote. The gate runs
+*control build*: the same template and API with six faults, one of each class. Each has to be seen by a check
+that is meant to see it; these, and the thirteen steps, run there too. This page is what the last whole run wrote. The gate runs
 the checks on the product, too, on a cloud shared with other tests (`pytest -m stack tests/conformance`).
 
 A pass is worth what its control is worth: every check of an absence has something beside it that is there.
@@ -63,9 +63,16 @@ def _table(outcomes: Sequence[Outcome], there: dict[str, Outcome]) -> list[str]:
         "|---" * 6 + "|",
     ]
     for outcome in outcomes:
-        check, other = outcome.check, there[outcome.check.id]
+        check, other = outcome.check, there.get(outcome.check.id)
         verdict = f"{outcome.verdict}: {outcome.why}" if outcome.why else outcome.verdict
-        cells = (check.id, check.holds, check.control, verdict, other.verdict, check.not_shown)
+        cells = (
+            check.id,
+            check.holds,
+            check.control,
+            verdict,
+            other.verdict if other else "–",
+            check.not_shown,
+        )
         lines.append("| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |")
     return lines
 
