@@ -20,8 +20,8 @@ HEAD = """# The conformance run
 `make conformance` deploys the product to a local cloud, drives it over HTTP through the checks below and
 looks into its raw stores with code that shares nothing with what erases. The same checks then run on a
 *control build*: the same template and API with six faults, one of each class. Each has to be seen by a check
-that is meant to see it; these, and the thirteen steps, run there too. This page is what the last whole run wrote. The gate runs
-the checks on the product, too, on a cloud shared with other tests (`pytest -m stack tests/conformance`).
+that is meant to see it; these, and the thirteen steps, run there too. This page is what the last whole run
+wrote. The gate runs some of it on the product, on a cloud shared with other tests.
 
 A pass is worth what its control is worth: every check of an absence has something beside it that is there.
 And it does not say more than it says: the last column names what it does not show.
