@@ -131,6 +131,7 @@ def prepared(caller):
         "TOMBSTONE": caller.tombstones(SCOPE)["items"][-1]["id"],
         "MOVED": moved["id"],
         "KEY_OF_SHOP": _key(caller),
+        "JOB_OF_MERGING": caller.send("POST", "/v1/consolidate", {"scope": SCOPE})["id"],
     }
 
 
@@ -156,6 +157,8 @@ COMMANDS = {
     "stats": ("stats", "semantic"),
     "scopes": ("scopes acme", ""),
     "converse": ("converse run-2 --user Hello. --assistant Hi. --flush", "extraction"),
+    "consolidate": ("consolidate --threshold 0.9", "job_"),
+    "job": ("job JOB_OF_MERGING", "JOB_OF_MERGING"),
     "conversation list": ("conversation list", "run-1"),
     "conversation show": ("conversation show run-1", "I_live_in_Lisbon."),
     "conversation flush": ("conversation flush run-1", "extraction"),

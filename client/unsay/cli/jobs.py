@@ -1,0 +1,61 @@
+"""Commands on work that takes a while: memories that say nearly the same become one."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+import unsay
+from unsay.cli import show
+from unsay.cli.session import JsonOption, ScopeOption, Session, answer
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
+
+    from unsay_core.contracts.transfers import JobOut
+
+app = typer.Typer()
+
+
+@app.command()
+def consolidate(
+    context: typer.Context,
+    scope: ScopeOption = None,
+    threshold: Annotated[float, typer.Option(help="The share of their words in common.")] = 0.85,
+    kinds: Annotated[list[unsay.Kind], typer.Option("--kind", help="Only these; may be repeated.")] = [],  # noqa: B006
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only find them.")] = False,
+    undo: Annotated[str | None, typer.Option(metavar="ID", help="Take back what that job merged.")] = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Merge memories that say nearly the same; prints the job that does it.
+
+    Example: unsay consolidate --scope acme/users/alice --dry-run
+    """
+    session: Session = context.obj
+    found = session.memory.consolidate(
+        scope=session.scope(scope), threshold=threshold, kinds=kinds or None, dry_run=dry_run, undo=undo
+    )
+    answer(found, _job(found), wants_json=as_json)
+
+
+@app.command()
+def job(
+    context: typer.Context,
+    job_id: Annotated[str, typer.Argument(metavar="ID", help="The job: job_…")],
+    scope: ScopeOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Show how far a job is, and what came of it.
+
+    Example: unsay job job_01j5… --scope acme/users/alice
+    """
+    session: Session = context.obj
+    found = session.memory.job(job_id, scope=session.scope(scope))
+    answer(found, _job(found), wants_json=as_json)
+
+
+def _job(found: JobOut) -> RenderableType:
+    counts = [(name, value) for name, value in found.result.items() if isinstance(value, int)]
+    rows = [("job", found.id), ("kind", found.kind), ("state", found.state), ("done", found.done), *counts]
+    return show.table(("", ""), rows)
