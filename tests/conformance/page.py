@@ -21,7 +21,8 @@ HEAD = """# The conformance run
 looks into its raw stores with code that shares nothing with what erases. The same checks then run on a
 *control build*: the same template and API with six faults, one of each class. Each has to be seen by a check
 that is meant to see it; these, and the thirteen steps, run there too. This page is what the last whole run
-wrote. The gate runs some of it on the product, on a cloud shared with other tests.
+wrote. Where it says "not run", that part of it was not run yet. The gate runs some of it on the product, on a
+cloud shared with other tests.
 
 A pass is worth what its control is worth: every check of an absence has something beside it that is there.
 And it does not say more than it says: the last column names what it does not show.
@@ -53,7 +54,8 @@ def _faults(control: Sequence[Outcome]) -> list[str]:
     lines = ["| class | fault | meant to be seen by | seen by |", "|---|---|---|---|"]
     for name, (what, _, _, seen_by) in FAULTS.items():
         seen = [check for check in seen_by if check in failed]
-        lines.append(f"| {name} | {what} | {'; '.join(seen_by)} | {'; '.join(seen) or '**nobody**'} |")
+        told = "; ".join(seen) or ("**nobody**" if control else "not run")
+        lines.append(f"| {name} | {what} | {'; '.join(seen_by)} | {told} |")
     return lines
 
 
