@@ -37,6 +37,7 @@ from unsay_core.contracts.schemas import (
     RecallOut,
     ReviewsOut,
     ScopesOut,
+    SelectedOut,
     StatisticsOut,
     TombstoneOut,
     TombstonesOut,
@@ -331,6 +332,34 @@ def forget(
     memory_id, where = _address(memory, scope)
     query = {"scope": where, "reason": reason, "tombstone": tombstone}
     return Ask(ErasureOut, "DELETE", ("memories", memory_id), query)
+
+
+def forget_all(
+    *,
+    scope: Scope,
+    reason: str,
+    tombstone: Literal["value", "id"] = "value",
+    idempotency_key: str | None = None,
+    **selector: Any,
+) -> Ask[ErasureOut]:
+    """Forget all that a selector takes; returns the receipt, which a job completes.
+
+    The selector is `ids=[…]`, `filter={…}`, `run_id="…"`, or `all=True` with `confirm`, the scope's name.
+    From the answer on no read returns any of it.
+    """
+    asked = {"scope": scope, "selector": selector, "reason": reason, "tombstone": tombstone}
+    return _post(ErasureOut, "forget", body=asked, once=idempotency_key)
+
+
+def would_forget(*, scope: Scope, cursor: str | None = None, **selector: Any) -> Ask[SelectedOut]:
+    """Some of the ids that `forget_all` would take with this selector; `next` goes on as `cursor`."""
+    asked = {"scope": scope, "selector": selector, "reason": "other", "dry_run": True, "cursor": cursor}
+    return Ask(SelectedOut, "POST", ("forget",), body=asked, repeatable=True)
+
+
+def prune(*, scope: Scope, idempotency_key: str | None = None) -> Ask[ErasureOut]:
+    """Erase what has expired; its values may be written again."""
+    return _post(ErasureOut, "prune", body={"scope": scope}, once=idempotency_key)
 
 
 def erasure(erasure_id: str, *, scope: Scope) -> Ask[ErasureOut]:

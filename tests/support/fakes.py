@@ -20,6 +20,7 @@ from unsay_core.application.breaker import Breaker, GuardedSearch
 from unsay_core.application.conversations import retry_run
 from unsay_core.application.due import due_at
 from unsay_core.application.extract import Extractor
+from unsay_core.application.fenced import FencedLedger
 from unsay_core.application.graves import Standing
 from unsay_core.application.job_scope import named_by
 from unsay_core.application.keys import Keyring
@@ -463,7 +464,7 @@ class FakeService:
             root_id=self.keyring.scope_id(scope.root),
             principal=principal,
             keys=self.keyring.for_scope(scope_id),
-            ledger=self.ledgers[scope_id],
+            ledger=FencedLedger(self.ledgers[scope_id]),
             search=GuardedSearch(FakeSearch(self.knowledge_base, scope_id), self.breaker),
             allows_secrets=lambda: self.policies.of(scope.segments[0]).allows_secrets,
         )
@@ -507,9 +508,11 @@ class FakeService:
         if opened is None:
             return None
         parts = {part.name: getattr(opened, part.name) for part in fields(opened)}
+        parts["ledger"] = self.ledgers[task.scope_id]
         index = self.index_scope(task.scope_id)
         files = {"transfers": self.transfers[task.scope_id], "form": FORM}
-        return JobScope(**parts, documents=index.documents, indexes=index.indexes, **files)
+        stores = {"documents": index.documents, "indexes": index.indexes}
+        return JobScope(**parts, **stores, **files, recovery_days=35)
 
     def sweep_scope(self, scope_id: str) -> OpenScope | None:
         """A scope as the sweep λ opens it."""
@@ -523,7 +526,7 @@ class FakeService:
             root_id=self.keyring.scope_id(scope.root),
             principal=SWEEPING,
             keys=self.keyring.for_scope(scope_id),
-            ledger=ledger,
+            ledger=FencedLedger(ledger),
             search=NoSearch(),
         )
 

@@ -10,40 +10,45 @@ from unsay_core.domain.lifecycle import Act, may
 from unsay_core.domain.memory import Memory
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from unsay_core.application.draft import Draft
 
 
 @dataclass(frozen=True, slots=True)
 class Cascade:
-    """The memories that go, the one asked for first, and why each; and those that lose a support only."""
+    """The memories that go, those asked for first, and why each; and those that lose a support only."""
 
     going: tuple[Memory, ...]
     why: dict[str, str]
     weakened: tuple[Memory, ...]
 
 
-def cascade(memory: Memory, draft: Draft) -> Cascade:
+def cascade(
+    memories: Sequence[Memory], draft: Draft, is_doomed: Callable[[Memory], bool] = lambda _: False
+) -> Cascade:
     """Follow replacement and derivation to the end, one read for each step.
 
     A derived memory goes when none of its sources is left; with another source it stays, for a person to
-    look at.
+    look at. A source that `is_doomed` to go next is as good as gone.
     """
-    going, why = {memory.id: memory}, {memory.id: "selected"}
+    going = {memory.id: memory for memory in memories}
+    why = dict.fromkeys(going, "selected")
     doubtful: dict[str, Memory] = {}
-    frontier = [memory]
+    frontier = list(memories)
     while frontier:
         step = _replaced(frontier, going, draft)
         why |= dict.fromkeys(step, "predecessor")
         going |= step
         derived = [i for m in frontier for i in m.derivatives if i not in going]
         doubtful = {i: m for i, m in (doubtful | _found(derived, draft)).items() if i not in going}
-        alone = _without_support(doubtful, going, draft)
+        alone = _without_support(doubtful, going, draft, is_doomed)
         why |= dict.fromkeys(alone, "derived")
         going |= alone
         frontier = [*step.values(), *alone.values()]
-    weakened = [m for i, m in doubtful.items() if i not in going and may(m, Act.WEAKEN, draft.at)]
+    weakened = [
+        m for i, m in doubtful.items() if i not in going and may(m, Act.WEAKEN, draft.at) and not is_doomed(m)
+    ]
     return Cascade(tuple(going.values()), why, tuple(weakened))
 
 
@@ -62,10 +67,11 @@ def _found(ids: list[str], draft: Draft) -> dict[str, Memory]:
 
 
 def _without_support(
-    doubtful: dict[str, Memory], going: dict[str, Memory], draft: Draft
+    doubtful: dict[str, Memory], going: dict[str, Memory], draft: Draft, is_doomed: Callable[[Memory], bool]
 ) -> dict[str, Memory]:
     sources = {i: [s for s in m.derived_from if s not in going] for i, m in doubtful.items()}
-    left = _found([source for ids in sources.values() for source in ids], draft)
+    found = _found([source for ids in sources.values() for source in ids], draft)
+    left = {source_id for source_id, source in found.items() if not is_doomed(source)}
     return {
         i: doubtful[i]
         for i, ids in sources.items()

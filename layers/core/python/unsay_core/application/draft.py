@@ -44,6 +44,7 @@ if TYPE_CHECKING:
     from unsay_core.application.ledger import Entry, Expectation, Ref
     from unsay_core.application.ports import OpenScope
     from unsay_core.domain.audit import Happening
+    from unsay_core.domain.erasure import Fence
     from unsay_core.domain.memory import Because, Fact, Memory
 
 T = TypeVar("T")
@@ -211,6 +212,20 @@ class Draft:
         """Say when the projections are next held against the ledger."""
         self._head = replace(self._head, tidy_at=at)
 
+    def fence_off(self, fence: Fence) -> None:
+        """Hide and protect what a selection covers, from this change on; work that began before is stale."""
+        self.new_epoch()
+        self._head = replace(self._head, fences=(*self._head.fences, fence))
+
+    def lift_fence(self, erasure_id: str) -> None:
+        """Nothing is left of what a fence covered."""
+        left = tuple(fence for fence in self._head.fences if fence.erasure_id != erasure_id)
+        self._head = replace(self._head, fences=left)
+
+    def forget_name(self) -> None:
+        """Leave no name in the head: of the scope nothing is left, and nobody has to open it."""
+        self._head = replace(self._head, scope=None, tidy_at=None)
+
     def new_epoch(self) -> None:
         """Mark an erasure: work that began before it must not commit after it."""
         self._head = replace(self._head, epoch=self._head.epoch + 1)
@@ -286,7 +301,10 @@ class Draft:
             self._head = replace(self._head, memories=self._head.memories + 1)
 
     def _let_go(self, memory: Memory) -> None:
-        """Undo `_hold`, unless the same has been said by another since this one came to its end."""
+        """Undo `_hold`, unless the same has been said by another since this one came to its end.
+
+        Or since it was fenced off, where an erasure buries no values.
+        """
         if memory.status is Status.CANDIDATE:
             waiting = duplicate_ref(waiting_digest(self._opened.keys, memory.fact))
             if self._is_held_by(memory, waiting):
@@ -295,7 +313,8 @@ class Draft:
             return
         self._head = replace(self._head, memories=self._head.memories - 1)
         ref = duplicate_ref(duplicate_digest(self._opened.keys, memory.fact))
-        if memory.status_at(self.at) is Status.ACTIVE or self._is_held_by(memory, ref):
+        is_sure = memory.status_at(self.at) is Status.ACTIVE and not self._head.fences
+        if is_sure or self._is_held_by(memory, ref):
             self.delete(ref)
 
     def _is_held_by(self, memory: Memory, ref: Ref[Duplicate]) -> bool:

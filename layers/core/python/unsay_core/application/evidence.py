@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from unsay_core.application.digests import value_digest
 from unsay_core.application.draft import Draft
-from unsay_core.application.ledger import message_ref, value_tombstone_ref
+from unsay_core.application.ledger import erasure_ref, message_ref, value_tombstone_ref
 from unsay_core.application.quotes import find_quote
 from unsay_core.application.redaction import blotted, mapped, strings
 from unsay_core.application.sentences import sentences
+from unsay_core.application.verdict import put_receipt
 from unsay_core.domain.audit import Event, Happening
 from unsay_core.domain.tombstone import Tombstone, TombstoneKind
 from unsay_core.extraction.conversation import Redaction
@@ -20,43 +22,74 @@ if TYPE_CHECKING:
 
     from unsay_core.application.ledger import Ref
     from unsay_core.application.ports import OpenScope, World
-    from unsay_core.domain.memory import Memory, Reason
+    from unsay_core.application.verdict import Verdict
+    from unsay_core.domain.memory import Memory
     from unsay_core.extraction.conversation import Message
 
-MESSAGES_AT_ONCE = 12  # each with the tombstones of a few sentences
-MOST_GRAVES = 80
+MESSAGES_AT_ONCE = 12
+MOST_GRAVES = 80  # dug in one transaction, beside so many messages
+NAMED = 50  # memories that an audit entry names
 
 Quotes = dict["Ref[Message]", set[str]]
 
 
-def erase_evidence(
-    memories: Sequence[Memory],
-    reason: Reason,
-    erasure_id: str,
-    opened: OpenScope,
-    world: World,
-    *,
-    bury: TombstoneKind,
-) -> bool:
+def erase_evidence(memories: Sequence[Memory], verdict: Verdict, opened: OpenScope, world: World) -> bool:
     """Redact every message that is known to have said what is forgotten; True if there was one.
 
     Its sentences are tombstoned unless only ids are, so that the message sent again is redacted too.
     """
     quotes = _quotes(memories)
+    named = tuple(memory.id for memory in memories)[:NAMED]
     refs, found = list(quotes), False
     for at in range(0, len(refs), MESSAGES_AT_ONCE):
         some = refs[at : at + MESSAGES_AT_ONCE]
-        draft = Draft(opened, world.clock.now(), some)
-        said = _redact(some, quotes, draft)
-        if not said:
-            continue
-        if bury is TombstoneKind.VALUE:
-            _bury(said, reason, erasure_id, draft, opened)
-        ids = tuple(memory.id for memory in memories)[:MOST_GRAVES]
-        draft.record(Happening(Event.REDACTED, related=ids, reason=reason.value, erasure_id=erasure_id))
-        draft.commit()
-        found = True
+        while some:
+            left = _redact_some(some, quotes, named, verdict, opened, world)
+            found = found or left is not None
+            some = left or []
     return found
+
+
+def _redact_some(
+    refs: Sequence[Ref[Message]],
+    quotes: Mapping[Ref[Message], set[str]],
+    named: tuple[str, ...],
+    verdict: Verdict,
+    opened: OpenScope,
+    world: World,
+) -> list[Ref[Message]] | None:
+    """One transaction; None if none of the messages says anything of it, else those still to be done.
+
+    First of all as many sentences are buried as are too many to be so with the messages they stand in.
+    """
+    draft = Draft(opened, world.clock.now(), [*refs, erasure_ref(verdict.erasure_id)])
+    cleared, said = _cleared(refs, quotes, draft)
+    if not cleared:
+        return None
+    digests = list(dict.fromkeys(value_digest(opened.keys, text) for text in said))
+    if verdict.bury is not TombstoneKind.VALUE:
+        digests = []
+    draft.load(*map(value_tombstone_ref, digests))
+    wanted = [digest for digest in digests if not _stands(digest, verdict, draft)]
+    fits = len(wanted) <= MOST_GRAVES
+    for digest in wanted[:MOST_GRAVES]:
+        _bury(digest, verdict, draft, opened)
+    for message in cleared if fits else ():
+        draft.put(message)
+    reason, erasure_id = verdict.reason.value, verdict.erasure_id
+    draft.record(Happening(Event.REDACTED, related=named, reason=reason, erasure_id=erasure_id))
+    if verdict.receipt(draft):
+        _count(len(cleared) if fits else 0, min(len(wanted), MOST_GRAVES), verdict, draft)
+    draft.commit()
+    return [] if fits else list(refs)
+
+
+def _count(redacted: int, buried: int, verdict: Verdict, draft: Draft) -> None:
+    put_receipt(
+        draft,
+        verdict,
+        lambda e: replace(e, redacted=e.redacted + redacted, tombstones=e.tombstones + buried),
+    )
 
 
 def _quotes(memories: Sequence[Memory]) -> Mapping[Ref[Message], set[str]]:
@@ -69,8 +102,11 @@ def _quotes(memories: Sequence[Memory]) -> Mapping[Ref[Message], set[str]]:
     return found
 
 
-def _redact(refs: Sequence[Ref[Message]], quotes: Mapping[Ref[Message], set[str]], draft: Draft) -> list[str]:
-    """Take the sentences out of the messages; returns what they were, and the quotes in them."""
+def _cleared(
+    refs: Sequence[Ref[Message]], quotes: Mapping[Ref[Message], set[str]], draft: Draft
+) -> tuple[list[Message], list[str]]:
+    """The messages without the sentences; and what these were, with the quotes in them."""
+    cleared: list[Message] = []
     said: list[str] = []
     for ref in refs:
         message = draft.get(ref)
@@ -83,8 +119,8 @@ def _redact(refs: Sequence[Ref[Message]], quotes: Mapping[Ref[Message], set[str]
         said += [text[slice(*span)] for text, spans in taken.items() for span in spans]
         said += [quote for _, found in spoken for _, quote in found]
         blocks = mapped(message.blocks, lambda text, taken=taken: blotted(text, taken.get(text, [])))  # type: ignore[misc]
-        draft.put(message.cleared(blocks, [Redaction.FORGOTTEN]))
-    return list(dict.fromkeys(said))
+        cleared.append(message.cleared(blocks, [Redaction.FORGOTTEN]))
+    return cleared, said
 
 
 def _spans(text: str, quotes: set[str]) -> Iterator[tuple[tuple[int, int], str]]:
@@ -99,14 +135,16 @@ def _spans(text: str, quotes: set[str]) -> Iterator[tuple[tuple[int, int], str]]
                 yield (first, last), quote
 
 
-def _bury(said: Sequence[str], reason: Reason, erasure_id: str, draft: Draft, opened: OpenScope) -> None:
-    digests = list(dict.fromkeys(value_digest(opened.keys, text) for text in said))[:MOST_GRAVES]
-    draft.load(*map(value_tombstone_ref, digests))
-    for digest in digests:
-        known = draft.get(value_tombstone_ref(digest))
-        hits, actor = known.hits if known else 0, opened.principal.id
-        draft.put(
-            Tombstone(
-                digest, TombstoneKind.VALUE, draft.at, actor, reason, erasure_id, seq=draft.seq, hits=hits
-            )
-        )
+def _stands(digest: str, verdict: Verdict, draft: Draft) -> bool:
+    """True for a sentence that this erasure has buried before."""
+    known = draft.get(value_tombstone_ref(digest))
+    return known is not None and known.erasure_id == verdict.erasure_id and not known.lifted
+
+
+def _bury(digest: str, verdict: Verdict, draft: Draft, opened: OpenScope) -> None:
+    known = draft.get(value_tombstone_ref(digest))
+    hits, actor = known.hits if known else 0, opened.principal.id
+    reason, erasure_id = verdict.reason, verdict.erasure_id
+    draft.put(
+        Tombstone(digest, TombstoneKind.VALUE, draft.at, actor, reason, erasure_id, seq=draft.seq, hits=hits)
+    )

@@ -36,6 +36,7 @@ LEASE = timedelta(minutes=5)  # longer than a λ may run
 MOST_ATTEMPTS = 3
 MOST_ABANDONED = 10  # leases nobody gave back: what takes every worker down must end too
 BACK_OFF = 5.0  # seconds
+FENCED_PAUSE = 5.0  # seconds; what is said is not read while a part of it is being erased
 BUDGET_PAUSE = 900.0  # seconds
 CONTEXT = 4  # messages before a batch
 
@@ -57,6 +58,8 @@ def extract(run_id: str, number: int, by: Extractor) -> float | None:
     """Work on a batch; None when nothing is left to do, else the seconds until it is worth another look."""
     draft = Draft(by.opened, by.world.clock.now(), [run_ref(run_id), batch_ref(run_id, number)])
     run, batch = draft.get(run_ref(run_id)), draft.get(batch_ref(run_id, number))
+    if draft.head.fences:
+        return FENCED_PAUSE
     if run is None or batch is None or batch.state.is_over or not _has_turn(run, number):
         return None  # done, or not its turn: whoever is before it calls it
     if batch.lease_until and batch.lease_until > draft.at:

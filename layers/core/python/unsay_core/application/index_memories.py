@@ -297,7 +297,7 @@ def _proof(erasure_id: str, gone: set[str], scope: IndexScope, clock: Clock) -> 
     """The receipt without these memories: documents and index were seen to hold them no more."""
     ref = erasure_ref(erasure_id)
     erasure = scope.ledger.read([ref]).get(ref)
-    if erasure is None:
+    if erasure is None or erasure.phase is not None:  # a job asks for itself
         return ()
     remaining = tuple(i for i in erasure.remaining if i not in gone)
     proven = replace(erasure, remaining=remaining, proven_at=clock.now(), revision=erasure.revision + 1)

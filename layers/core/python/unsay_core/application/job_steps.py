@@ -5,8 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, cast
 
 from unsay_core.application.consolidate import consolidate_step
+from unsay_core.application.erase import erase_step
 from unsay_core.application.export_memories import export_step
 from unsay_core.application.import_memories import import_step
+from unsay_core.application.jobs import ERASURE
 from unsay_core.application.tidy import tidy_step
 from unsay_core.application.transfers import TransferScope
 from unsay_core.domain.job import Job, JobKind
@@ -39,6 +41,7 @@ def _carried(step: Callable[[Job, TransferScope, World], Job]) -> Step:
 
 
 STEPS: Mapping[str, Step] = {
+    ERASURE: erase_step,
     JobKind.TIDY.value: tidy_step,
     JobKind.CONSOLIDATE.value: consolidate_step,
     JobKind.EXPORT.value: _carried(export_step),

@@ -309,6 +309,10 @@ def id_tombstone_ref(memory_id: str) -> Ref[Tombstone]:
     return Ref(Area.TOMBSTONE, f"id:{memory_id}")
 
 
+# That of a whole scope: what was said or kept before it is refused.
+SCOPE_TOMBSTONE: Ref[Tombstone] = Ref(Area.TOMBSTONE, "scope")
+
+
 def audit_ref(seq: int) -> Ref[AuditEntry]:
     """An audit entry; twelve digits, so that entries sort."""
     return Ref(Area.AUDIT, f"{seq:012d}")
@@ -335,6 +339,8 @@ def ref_of(entry: Entry) -> Ref[Entry]:  # noqa: C901, PLR0912 - one line per ty
             return reviewable_ref(memory_id)
         case Tombstone(kind=TombstoneKind.VALUE, digest=digest):
             return value_tombstone_ref(digest)
+        case Tombstone(kind=TombstoneKind.SCOPE):
+            return SCOPE_TOMBSTONE
         case Tombstone(digest=memory_id):
             return id_tombstone_ref(memory_id)
         case Run(run_id=run_id):

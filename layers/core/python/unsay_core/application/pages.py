@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Generic, TypeVar, cast
 
+from unsay_core.application.fenced import Stretch
 from unsay_core.application.ledger import ref_of
 
 if TYPE_CHECKING:
@@ -47,5 +48,7 @@ def page_of(
                 found.append(cast("E", entry))
             if len(found) == limit or looked_at == READ_MOST:
                 return Page(tuple(found), beyond)
+        if isinstance(entries, Stretch):
+            return Page(tuple(found), entries.next_after)
         if len(entries) < READ_AT_ONCE:
             return Page(tuple(found), None)

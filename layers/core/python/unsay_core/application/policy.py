@@ -8,11 +8,13 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, NoReturn
 
-from unsay_core.application.digests import value_digests
-from unsay_core.application.ledger import value_tombstone_ref
+from unsay_core.application.digests import duplicate_digest, value_digests
+from unsay_core.application.fenced import FencedLedger
+from unsay_core.application.ledger import duplicate_ref, value_tombstone_ref
 from unsay_core.domain.audit import Event, Happening
 from unsay_core.domain.errors import SecretRefusedError, TombstonedError, UnsayError
 from unsay_core.domain.timeline import rfc3339
+from unsay_core.domain.tombstone import TombstoneKind
 from unsay_core.extraction.credentials import find_credential, find_in_json
 
 if TYPE_CHECKING:
@@ -59,6 +61,19 @@ def refuse_forbidden(
     refuse_secrets(draft, *texts, others=[fact.data, fact.metadata])
     if not restated:
         refuse_tombstoned(draft, standing_tombstones(draft, opened, fact.content))
+        _refuse_fenced(draft, opened, fact)
+
+
+def _refuse_fenced(draft: Draft, opened: OpenScope, fact: Fact) -> None:
+    """Raise if what says exactly this is being erased; its tombstone is about to be dug."""
+    ledger = opened.ledger
+    if fact.is_item or not draft.head.fences or not isinstance(ledger, FencedLedger):
+        return
+    known = draft.get(duplicate_ref(duplicate_digest(opened.keys, fact)))
+    fence = ledger.fence_over(known.memory_id) if known else None
+    if fence is not None and fence.bury is TombstoneKind.VALUE:
+        refusal = TombstonedError(tombstoned_at=rfc3339(fence.at), reason=fence.reason.value)
+        _refuse(draft, "tombstoned", refusal)
 
 
 def refuse_secrets(draft: Draft, *texts: str | None, others: object = None) -> None:

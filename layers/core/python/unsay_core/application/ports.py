@@ -154,12 +154,16 @@ class OpenScope:
 
 @dataclass(frozen=True, slots=True)
 class JobScope(OpenScope):
-    """A scope opened for a job: with its documents, every generation of its index, and its files."""
+    """A scope opened for a job: with its documents, every generation of its index, and its files.
+
+    For `recovery_days` the tables can be restored to any of their moments, with all that was in them.
+    """
 
     documents: Documents
     indexes: Mapping[int, Index]
     transfers: Transfers
     form: Form
+    recovery_days: int
 
 
 @dataclass(frozen=True, slots=True)

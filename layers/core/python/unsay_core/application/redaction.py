@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from unsay_core.application.digests import value_digests
-from unsay_core.application.ledger import Area, value_tombstone_ref
+from unsay_core.application.ledger import SCOPE_TOMBSTONE, Area, value_tombstone_ref
 from unsay_core.application.sentences import sentences
 from unsay_core.domain.errors import TooLargeError
 from unsay_core.extraction.conversation import Redaction
@@ -44,9 +44,11 @@ class Graves:
     def __init__(self, texts: Iterable[str], draft: Draft, opened: OpenScope) -> None:
         self._draft = draft
         self._digests: dict[str, tuple[str, ...]] = {}
+        self._of_scope: Tombstone | None = None
         self.hit: dict[str, Tombstone] = {}
         if not opened.ledger.page(Area.TOMBSTONE, limit=1):
             return
+        self._of_scope = draft.get(SCOPE_TOMBSTONE)
         wanted = {text[start:end] for text in texts for start, end in pieces(text)}
         if len(wanted) > MOST_PIECES:
             raise TooLargeError("these messages have too many sentences for one request: send fewer at once")
@@ -54,7 +56,12 @@ class Graves:
         draft.load(*(value_tombstone_ref(d) for digests in self._digests.values() for d in digests))
 
     def cleared(self, blocks: Any, said_at: datetime | None) -> tuple[Any, tuple[Redaction, ...]]:
-        """A message's content without what was taken back, unless it was said anew after that."""
+        """A message's content without what was taken back, unless it was said anew after that.
+
+        Nothing is left of what was said before all of the scope was erased.
+        """
+        if self._of_scope and said_at and said_at <= self._of_scope.at:
+            return mapped(blocks, lambda text: REDACTED if text.strip() else text), (Redaction.TOMBSTONE,)
         changed = mapped(blocks, lambda text: blotted(text, self._spans(text, said_at)))
         return changed, (Redaction.TOMBSTONE,) if changed != blocks else ()
 

@@ -39,6 +39,7 @@ from unsay_core.application.access import UseNotes
 from unsay_core.application.authenticate import Authenticator
 from unsay_core.application.bindings import RecentBindings
 from unsay_core.application.breaker import Breaker, GuardedSearch
+from unsay_core.application.fenced import FencedLedger
 from unsay_core.application.generations import Reading
 from unsay_core.application.keys import Keyring
 from unsay_core.application.ledger import ready_ref, upload_ref
@@ -214,9 +215,11 @@ class ApiService(_Authenticating):
             root_id=root_id,
             principal=principal,
             keys=self.keyring.for_scope(scope_id),
-            ledger=DynamoLedger(
-                clients.client("dynamodb", PROMPT if action is Action.READ else QUICK),
-                Place(scope_id, settings.ledger_table, settings.record_table),
+            ledger=FencedLedger(
+                DynamoLedger(
+                    clients.client("dynamodb", PROMPT if action is Action.READ else QUICK),
+                    Place(scope_id, settings.ledger_table, settings.record_table),
+                )
             ),
             search=GuardedSearch(self._searches.of(self._opened(scope_id, root_id, clients)), self._breaker),
             allows_secrets=lambda: self.policies.of(scope.segments[0]).allows_secrets,
@@ -411,7 +414,7 @@ class ExtractService(Keyed):
             root_id=root_id,
             principal=principal,
             keys=self.keyring.for_scope(scope_id),
-            ledger=self.extract_ledger(scope_id),
+            ledger=FencedLedger(self.extract_ledger(scope_id)),
             search=self._searches.of(self._opened(scope_id, root_id, self.clients(scope_id))),
             allows_secrets=lambda: self._policies.of(scope.segments[0]).allows_secrets,
         )

@@ -34,6 +34,7 @@ from unsay_core.adapters.world import real_world
 from unsay_core.application.access import UseNotes
 from unsay_core.application.authenticate import Authenticator, Identity
 from unsay_core.application.extract import Extractor, extract, next_in_line
+from unsay_core.application.fenced import FencedLedger
 from unsay_core.application.index_memories import index_memories
 from unsay_core.application.job_scope import named_by
 from unsay_core.application.job_steps import STEPS
@@ -182,7 +183,7 @@ class EmbeddedService:
             root_id=self.keyring.scope_id(scope.root),
             principal=principal,
             keys=self.keyring.for_scope(scope_id),
-            ledger=self.ledger(scope_id),
+            ledger=FencedLedger(self.ledger(scope_id)),
             search=self.vectors(scope_id),
             allows_secrets=lambda: self.policies.of(scope.segments[0]).allows_secrets,
         )

@@ -12,6 +12,7 @@ from unsay_core.adapters.messaging import SqsDeadLetters, SqsJobQueue, SqsPostpo
 from unsay_core.adapters.s3.documents import S3Documents
 from unsay_core.adapters.s3.transfers import S3Transfers
 from unsay_core.adapters.scoped_session import QUICK
+from unsay_core.application.fenced import FencedLedger
 from unsay_core.application.job_scope import named_by
 from unsay_core.application.ports import JobScope, OpenScope
 from unsay_core.application.sweep import SWEEPER
@@ -65,6 +66,7 @@ class JobsService(Keyed):
             },
             transfers=S3Transfers(lambda: clients.client("s3"), settings.transfers_bucket, scope_id),
             form=FORM,
+            recovery_days=int(settings.recovery_days),
         )
 
     def _role_of(self, kind: str) -> str:
@@ -100,6 +102,6 @@ class SweepService(Keyed):
             root_id=self.keyring.scope_id(scope.root),
             principal=SWEEPING,
             keys=self.keyring.for_scope(scope_id),
-            ledger=ledger,
+            ledger=FencedLedger(ledger),
             search=NoSearch(),
         )

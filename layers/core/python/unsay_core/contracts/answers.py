@@ -5,6 +5,7 @@ from __future__ import annotations
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
+from unsay_core.domain.erasure import Phase
 from unsay_core.domain.timeline import rfc3339
 
 if TYPE_CHECKING:
@@ -129,9 +130,6 @@ def recollection_answer(found: Recollection, now: datetime, took: float) -> dict
 
 def erasure_answer(erasure: Erasure) -> dict[str, Any]:
     """A receipt: what each store is known to hold, and until when a backup may."""
-    absent = {"state": "absent", "until": None}
-    elsewhere = {"state": "pending" if erasure.remaining else "absent", "until": None}
-    seen = _instant(erasure.proven_at)
     return {
         "id": erasure.id,
         "state": "complete" if erasure.completed_at else "pending",
@@ -145,21 +143,43 @@ def erasure_answer(erasure: Erasure) -> dict[str, Any]:
         "cascade": [
             {"id": gone.memory_id, "why": gone.why, "outcome": gone.outcome} for gone in erasure.cascade
         ],
-        "stores": [
-            {"store": "ledger", **absent, "proof": f"removed by change {erasure.audit_seq}"},
-            {"store": "document", **elsewhere, "proof": seen and f"looked for and not there at {seen}"},
-            {"store": "index", **elsewhere, "proof": seen and f"reported not there at {seen}"},
-            {
-                "store": "backup",
-                "state": "retained",
-                "proof": "point-in-time recovery of the tables",
-                "until": _instant(erasure.requested_at + BACKUP),
-            },
-        ],
+        "cascaded": erasure.cascaded,
+        "redacted": erasure.redacted,
+        "messages": erasure.messages,
+        "waits_for": erasure.waits_for,
+        "stores": _stores(erasure),
         "audit_seq": erasure.audit_seq,
         "digest": erasure.digest,
-        "actor": erasure.actor,
     }
+
+
+def _stores(erasure: Erasure) -> list[dict[str, Any]]:
+    """What was seen of each store; of the ledger, what was done to it and, by a job, looked up after."""
+    is_removed = erasure.phase in (None, Phase.PROOF, Phase.COMPLETE)
+    is_proven = erasure.completed_at is not None if erasure.phase else not erasure.remaining
+    seen = _instant(erasure.proven_at)
+    ledger = f"removed by change {erasure.audit_seq}" if erasure.phase is None else "swept: nothing left"
+    waiting = f"still held by: {erasure.waits_for}" if erasure.waits_for else None
+    missed = waiting or (seen and f"looked for and not there at {seen}")
+    reported = waiting or (seen and f"reported not there at {seen}")
+    elsewhere = {"state": "absent" if is_proven else "pending", "until": None}
+    until = erasure.retained_until or erasure.requested_at + BACKUP
+    return [
+        {
+            "store": "ledger",
+            "state": "absent" if is_removed else "pending",
+            "until": None,
+            "proof": ledger if is_removed else None,
+        },
+        {"store": "document", **elsewhere, "proof": missed},
+        {"store": "index", **elsewhere, "proof": reported},
+        {
+            "store": "backup",
+            "state": "retained",
+            "proof": "point-in-time recovery of the tables",
+            "until": _instant(until),
+        },
+    ]
 
 
 def verification_answer(found: Verification) -> dict[str, Any]:

@@ -29,7 +29,9 @@ _REFUSALS = {
 
 def document() -> dict[str, Any]:
     """The API as an OpenAPI 3.1 document."""
-    models = {m for op in OPERATIONS for m in (op.body, op.query, op.answer) if m} | {Problem}
+    models = {m for op in OPERATIONS for m in (op.body, op.query, op.answer, op.other_answer) if m} | {
+        Problem
+    }
     ordered = sorted(models, key=lambda model: model.__name__)
     refs, schemas = models_json_schema(
         [(model, "validation") for model in ordered], ref_template="#/components/schemas/{model}"
@@ -91,10 +93,16 @@ def _parameters(operation: Operation, named: dict[Any, Any], schemas: dict[str, 
 
 
 def _responses(operation: Operation, named: dict[Any, Any]) -> dict[str, Any]:
-    answer = {"description": "Done.", "content": {"application/json": {"schema": named[operation.answer]}}}
+    def answer(status: int) -> dict[str, Any]:
+        other = operation.other_answer if status in operation.also else None
+        schema = named[other or operation.answer]
+        return {"description": "Done.", "content": {"application/json": {"schema": schema}}}
+
     problem = {"application/problem+json": {"schema": named[Problem]}}
     return {
-        str(status): {"description": _REFUSALS[status], "content": problem} if status >= 400 else answer
+        str(status): {"description": _REFUSALS[status], "content": problem}
+        if status >= 400
+        else answer(status)
         for status in operation.statuses
     }
 

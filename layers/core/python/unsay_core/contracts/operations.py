@@ -28,6 +28,7 @@ class Operation:
     headers: tuple[str, ...] = field(default=())
     refusals: tuple[int, ...] = ()
     also: tuple[int, ...] = ()  # other statuses of success
+    other_answer: type[BaseModel] | None = None  # what these answer with, if it is something else
 
     @property
     def is_public(self) -> bool:
@@ -110,6 +111,34 @@ OPERATIONS = (
         query=requests.ForgetQuery,
         status=202,
         refusals=(410, 413),
+    ),
+    Operation(
+        "forget_selection",
+        "POST",
+        "/v1/forget",
+        "Forget all that a selector takes: from the answer on no read returns any of it.",
+        schemas.ErasureOut,
+        action="forget",
+        body=requests.ForgetIn,
+        status=202,
+        headers=("Idempotency-Key",),
+        refusals=(404, 422),
+        also=(200,),
+        other_answer=schemas.SelectedOut,
+    ),
+    Operation(
+        "prune",
+        "POST",
+        "/v1/prune",
+        "Erase what has expired; its values may be written again.",
+        schemas.ErasureOut,
+        action="forget",
+        body=requests.PruneIn,
+        status=202,
+        headers=("Idempotency-Key",),
+        refusals=(404, 422),
+        also=(200,),
+        other_answer=schemas.SelectedOut,
     ),
     Operation(
         "remember_batch",

@@ -158,7 +158,7 @@ class TombstoneOut(Answer):
     """What must not come back: a digest, or an id."""
 
     id: str
-    kind: Literal["id", "value"]
+    kind: Literal["id", "value", "scope"]
     at: datetime
     reason: Reason
     actor: str
@@ -276,10 +276,22 @@ class ErasureOut(Answer):
     erased: int
     tombstones: int
     cascade: list[CascadeOut]
+    cascaded: int
+    redacted: int
+    messages: int
+    waits_for: str | None
     stores: list[StoreOut]
     audit_seq: int
     digest: str
     actor: str = ""
+
+
+class SelectedOut(Answer):
+    """What a dry run found: some of the memories that are selected, and where the next answer goes on."""
+
+    matched: int
+    ids: list[str]
+    next: str | None
 
 
 class HeadOut(Answer):

@@ -71,7 +71,7 @@ class Erasure:
 
     An erasure of a selection is a job and has a `phase`: then `cursor` says how far that is, `waits_for` what
     it waits for, and instead of `remaining` the markers of index work are counted. `retained_until` is when
-    the last backup that holds anything of it is gone.
+    the last backup that holds anything of it is gone. `spared` are values that others have said too.
     """
 
     id: str
@@ -98,6 +98,7 @@ class Erasure:
     messages: int = 0
     waits_for: str | None = None
     retained_until: datetime | None = None
+    spared: tuple[str, ...] = ()
 
     @property
     def completed_at(self) -> datetime | None:

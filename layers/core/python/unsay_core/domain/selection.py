@@ -25,6 +25,11 @@ def _has_metadata(memory: Memory, wanted: Mapping[str, Any]) -> bool:
     return all(memory.fact.metadata.get(name, ...) == value for name, value in wanted.items())
 
 
+def _has_expired(memory: Memory, before: str) -> bool:
+    ends = memory.fact.expires_at
+    return ends is not None and ends <= datetime.fromisoformat(before)
+
+
 _FIELDS: Mapping[str, Callable[[Memory, Any], bool]] = {
     "kind": lambda memory, kind: memory.fact.kind.value == kind,
     "tags": lambda memory, tags: set(tags) <= set(memory.fact.tags),
@@ -34,6 +39,7 @@ _FIELDS: Mapping[str, Callable[[Memory, Any], bool]] = {
     "before": lambda memory, at: memory.recorded_at < datetime.fromisoformat(at),
     "after": lambda memory, at: memory.recorded_at >= datetime.fromisoformat(at),
     "metadata": _has_metadata,
+    "expired_before": _has_expired,
 }
 
 

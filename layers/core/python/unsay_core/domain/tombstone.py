@@ -23,10 +23,11 @@ _ANNOTATION_MARKS = "\ufff9\ufffa\ufffb"
 
 
 class TombstoneKind(StrEnum):
-    """What must not come back: one id, or one value."""
+    """What must not come back: one id, one value, or what a whole scope held until then."""
 
     ID = "id"
     VALUE = "value"
+    SCOPE = "scope"
 
 
 @dataclass(frozen=True, slots=True)

@@ -32,6 +32,8 @@ ENDPOINTS: dict[str, Callable[[Call, Service], Reply]] = {
     "retract": _of("memories", "retract_memory"),
     "dispute": _of("memories", "dispute_memory"),
     "forget": _of("memories", "forget_memory"),
+    "forget_selection": _of("forgetting", "forget_selected"),
+    "prune": _of("forgetting", "prune"),
     "list": _of("reads", "list_all"),
     "get": _of("reads", "get_memory"),
     "history": _of("reads", "get_history"),

@@ -1,0 +1,201 @@
+"""Erasing some memories with all that goes along: in as few transactions as fit, each with its audit entry.
+
+Every transaction carries the receipt with what has been done so far. So whatever is killed between two of
+them goes on where it was, and counts nothing twice.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from unsay_core.application.cascade import cascade
+from unsay_core.application.digests import value_digest
+from unsay_core.application.draft import Draft
+from unsay_core.application.evidence import erase_evidence
+from unsay_core.application.ledger import Reviewable, Waiting, erasure_ref, memory_ref
+from unsay_core.application.slots import leave_slot
+from unsay_core.application.verdict import put_receipt
+from unsay_core.domain.audit import Event, Happening
+from unsay_core.domain.erasure import Cascaded, Erasure
+from unsay_core.domain.lifecycle import Act, after, may
+from unsay_core.domain.memory import Memory, Review, Status
+from unsay_core.domain.tombstone import Tombstone, TombstoneKind
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from unsay_core.application.ports import OpenScope, World
+    from unsay_core.application.verdict import Verdict
+
+LIMIT = 100  # items in one transaction, and keys in one read, of the ledger
+RESERVED = 4  # head, audit entry, receipt, slot
+ITEMS_EACH = 6  # memory, duplicate, marker, place in the review queue, two tombstones; and what it was
+WEAKENED_AT_ONCE = 12  # memories, each with up to six items of a transaction
+STRETCH = 40  # versions, and values, of one memory in one transaction
+
+
+@dataclass(frozen=True, slots=True)
+class _Piece:
+    """A stretch of what a memory was, as much as a transaction holds; with the last it goes itself."""
+
+    memory: Memory
+    versions: range
+    values: tuple[str, ...]
+    is_last: bool
+
+    @property
+    def cost(self) -> int:
+        """How many items of a transaction it needs at most."""
+        slot = 1 if self.memory.fact.slot else 0
+        return ITEMS_EACH + len(self.versions) + len(self.values) + slot
+
+
+def erase_group(
+    memories: Sequence[Memory], verdict: Verdict, draft: Draft, opened: OpenScope, world: World
+) -> Erasure:
+    """Erase memories with what they superseded and what was derived from them alone; raises `ConflictError`.
+
+    What has other support becomes a candidate. `draft` has read the memories and the receipt; the last
+    transaction is the one in which the memories asked for go.
+    """
+    found = cascade(memories, draft, verdict.is_doomed)
+    refs = [*(memory_ref(memory.id) for memory in memories), erasure_ref(verdict.erasure_id)]
+    has_evidence = erase_evidence(found.going, verdict, opened, world)
+    unsaid = _weaken(found.weakened, verdict, opened, world)
+    if has_evidence or found.weakened:
+        draft = Draft(opened, world.clock.now(), refs)
+    *earlier, last = _batches(found.going)
+    for batch in earlier:
+        _erase(batch, draft, verdict, opened, found.why)
+        draft.commit()
+        draft = Draft(opened, world.clock.now(), refs)
+    erasure = _erase(last, draft, verdict, opened, found.why, *unsaid)
+    draft.commit()
+    return erasure
+
+
+def _weaken(
+    memories: Sequence[Memory], verdict: Verdict, opened: OpenScope, world: World
+) -> Sequence[Cascaded]:
+    """Ask a person about what has lost one of its sources; until they say so, no read answers with it.
+
+    Returns what the receipt has still to say, because it is not stored yet.
+    """
+    unsaid: list[Cascaded] = []
+    for at in range(0, len(memories), WEAKENED_AT_ONCE):
+        refs = [memory_ref(memory.id) for memory in memories[at : at + WEAKENED_AT_ONCE]]
+        draft = Draft(opened, world.clock.now(), [*refs, erasure_ref(verdict.erasure_id)])
+        found = [memory for ref in refs if (memory := draft.get(ref)) and may(memory, Act.WEAKEN, draft.at)]
+        for memory in found:
+            weaken(memory, draft)
+        named = record_weakened(found, verdict, draft)
+        if verdict.receipt(draft):
+            put_receipt(draft, verdict, lambda erasure: erasure, *named)
+        else:
+            unsaid += named
+        draft.commit()
+    return unsaid
+
+
+def weaken(memory: Memory, draft: Draft, **changes: Any) -> None:
+    """Make a memory a candidate, because a part of what it rested on is gone."""
+    leave_slot(draft, memory)
+    review = Review(("source_forgotten",), since=draft.at)
+    status = after(memory, Act.WEAKEN, draft.at)
+    draft.change(memory, memory.next_version(draft.at, status, review=review, **changes))
+    draft.put(Reviewable(memory.id, Waiting.CANDIDATE, draft.at))
+
+
+def record_weakened(memories: Sequence[Memory], verdict: Verdict, draft: Draft) -> list[Cascaded]:
+    """Say in the audit what became a candidate; returns it as a receipt names it."""
+    ids = tuple(memory.id for memory in memories)
+    draft.record(Happening(Event.WEAKENED, related=ids, erasure_id=verdict.erasure_id))
+    return [Cascaded(memory_id, "derived", "candidate") for memory_id in ids]
+
+
+def _batches(group: Sequence[Memory]) -> Iterator[list[_Piece]]:
+    """What fits into a transaction each, oldest first: the memories asked for go last."""
+    batch: list[_Piece] = []
+    for piece in (piece for memory in reversed(group) for piece in _pieces(memory)):
+        if batch and RESERVED + sum(p.cost for p in batch) + piece.cost > LIMIT:
+            yield batch
+            batch = []
+        batch.append(piece)
+    yield batch
+
+
+def _pieces(memory: Memory) -> Iterator[_Piece]:
+    """A memory's versions and former values in stretches."""
+    versions, values = range(1, memory.version), memory.earlier_values
+    starts = range(0, max(len(versions), len(values), 1), STRETCH)
+    for start in starts:
+        part = slice(start, start + STRETCH)
+        yield _Piece(memory, versions[part], values[part], is_last=start == starts[-1])
+
+
+def _erase(
+    batch: Sequence[_Piece],
+    draft: Draft,
+    verdict: Verdict,
+    opened: OpenScope,
+    why: Mapping[str, str],
+    *unsaid: Cascaded,
+) -> Erasure:
+    refs = [memory_ref(piece.memory.id) for piece in batch if piece.is_last]
+    draft.load(*refs)
+    memories = [memory for ref in refs if (memory := draft.get(ref))]
+    graves = _graves(batch, memories, verdict, draft, opened)
+    for grave in graves:
+        draft.put(grave)
+    for piece in batch:
+        draft.erase_versions(piece.memory.id, piece.versions)
+    for memory in memories:
+        if memory.status is Status.ACTIVE:
+            leave_slot(draft, memory)
+        draft.erase(memory, erasure_id=verdict.erasure_id)
+    draft.new_epoch()
+    ids = tuple(memory.id for memory in memories)
+    along = tuple(i for i in ids if i != verdict.memory_id)
+    entry = draft.record(
+        Happening(
+            Event.FORGOTTEN,
+            verdict.memory_id,
+            related=along,
+            reason=verdict.reason.value,
+            note_digest=opened.keys.note_digest(verdict.note) if verdict.note else None,
+            erasure_id=verdict.erasure_id,
+        )
+    )
+    selected = sum(why[i] == "selected" for i in ids)
+    cascaded = [Cascaded(i, why[i]) for i in ids if why[i] != "selected"]
+
+    def change(erasure: Erasure) -> Erasure:
+        return replace(
+            erasure,
+            matched=erasure.matched + selected,
+            erased=erasure.erased + len(ids),
+            tombstones=erasure.tombstones + len(graves),
+            remaining=erasure.remaining if erasure.phase else (*erasure.remaining, *ids),
+            audit_seq=entry.seq,
+            digest=entry.hash,
+        )
+
+    return put_receipt(draft, verdict, change, *cascaded, *unsaid)
+
+
+def _graves(
+    batch: Sequence[_Piece], memories: Sequence[Memory], verdict: Verdict, draft: Draft, opened: OpenScope
+) -> list[Tombstone]:
+    """The tombstones of a batch: every id and, unless only ids are buried, every value it ever had."""
+    names = {(TombstoneKind.ID, memory.id) for memory in memories}
+    if verdict.bury is TombstoneKind.VALUE:
+        values = {value_digest(opened.keys, m.fact.content) for m in memories if not m.fact.is_item}
+        values |= {value for piece in batch for value in piece.values}
+        names |= {(TombstoneKind.VALUE, value) for value in values}
+    return [
+        Tombstone(
+            digest, kind, draft.at, opened.principal.id, verdict.reason, verdict.erasure_id, seq=draft.seq
+        )
+        for kind, digest in sorted(names)
+    ]
