@@ -24,7 +24,7 @@ EXAMPLES = {
     "retract": verbs.retract(ID, reason="incorrect", **SEEN),
     "dispute": verbs.dispute(ID, reason="incorrect", **SEEN),
     "forget": verbs.forget(ID, reason="user_request", **HERE),
-    "forget_all": verbs.forget_all(ids=["mem_1"], reason="user_request", **HERE),
+    "forget_all": verbs.forget_all(ids=[f"mem_{0:026d}"], reason="user_request", **HERE),
     "would_forget": verbs.would_forget(run_id="chat", **HERE),
     "prune": verbs.prune(**HERE),
     "erasure": verbs.erasure(ID, **HERE),

@@ -116,11 +116,17 @@ def test_what_is_said_about_a_memory_goes_before_what_it_says_itself(service):
     assert service.requests[-1].headers["If-Match"] == '"9"'
 
 
+def ways_of(operation):
+    """What an operation is asked by and answers with; a dry run answers with something else."""
+    answers = (operation.answer, operation.other_answer)
+    return [(operation.method, path_of(operation), answer) for answer in answers]
+
+
 @pytest.mark.parametrize("name", EXAMPLES)
 def test_what_is_sent_is_what_the_contract_takes(name):
     ask = EXAMPLES[name]
     wanted = (ask.method, ask.path, ask.answer)
-    (operation,) = (found for found in OPERATIONS if (found.method, path_of(found), found.answer) == wanted)
+    (operation,) = (found for found in OPERATIONS if wanted in ways_of(found))
     if operation.body:
         operation.body.model_validate(exact_json.loads(exact_json.dumps(ask.body), max_depth=10))
     if operation.query:

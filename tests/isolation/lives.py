@@ -144,6 +144,14 @@ def _forgetting(one: Lived) -> None:
     named = api.remember("Named and goes.", headers={"idempotency_key": "n"})
     one.forgotten_use()
     one.do("forget", api.forget(waiting.id), 202)
+    other = f"{SCOPE}/other"
+    every = {"scope": other, "reason": "test", "selector": {"all": True, "confirm": other}}
+    for _ in range(2):
+        one.do("forget_selection", api.send("POST", "/v1/forget", every, idempotency_key="f"), 202)
+    one.do("forget_selection", api.send("POST", "/v1/forget", {**every, "dry_run": True}), 200)
+    for dry_run in (True, False):
+        asked = {"scope": other, "dry_run": dry_run}
+        one.do("prune", api.send("POST", "/v1/prune", asked, idempotency_key=f"p{dry_run}"))
     one.do("forget", api.forget(named["id"], tombstone="id"), 202)
 
 

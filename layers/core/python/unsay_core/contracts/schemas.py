@@ -276,10 +276,10 @@ class ErasureOut(Answer):
     erased: int
     tombstones: int
     cascade: list[CascadeOut]
-    cascaded: int
-    redacted: int
-    messages: int
-    waits_for: str | None
+    cascaded: int = 0
+    redacted: int = 0
+    messages: int = 0
+    waits_for: str | None = None
     stores: list[StoreOut]
     audit_seq: int
     digest: str
