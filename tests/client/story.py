@@ -214,6 +214,14 @@ def _changing(told: Told, home: str) -> None:
     told.ask("all receipts", lambda m: m.erasures(scope=home))
     for memory in (pet, dog, job):
         told.ask("a history", lambda m, memory=memory: m.history(memory.id, scope=home))
+    beside = told.ask("beside", lambda m: m.remember("Alice rents a boat.", tags=["boat"], scope=home))
+    many = {"filter": {"tags": ["boat"]}, "scope": home}
+    told.ask("what would go", lambda m: m.would_forget(**many))
+    went = told.ask("a forget of many", lambda m: m.forget_all(reason="user_request", **many))
+    told.ask("gone at once", lambda m: m.get(beside))
+    told.until(lambda: told.memory.erasure(went.id, scope=home).state == "complete")
+    told.ask("its receipt", lambda m: m.erasure(went.id, scope=home))
+    told.ask("nothing to prune", lambda m: m.prune(scope=home))
 
 
 def _deciding(told: Told, home: str) -> None:

@@ -10,6 +10,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Protocol, TypeAlias, TypeVar
 
+from unsay_core.application.fenced import FencedLedger
 from unsay_core.application.ledger import Area, Ref
 from unsay_core.application.ports import ConflictError, JobTask
 from unsay_core.domain.erasure import Erasure
@@ -92,8 +93,12 @@ def is_idle(work: Work) -> bool:
 
 
 def acting_for(scope: JobScope, work: Work) -> JobScope:
-    """The scope with the name of who asked for the job: the audit says who has caused a change."""
-    return replace(scope, principal=Principal(work.actor, PrincipalKind.AGENT, ()))
+    """The scope with the name of who asked for the job: the audit says who has caused a change.
+
+    An erasure alone looks behind the fences.
+    """
+    ledger = scope.ledger if isinstance(work, Erasure) else FencedLedger(scope.ledger)
+    return replace(scope, ledger=ledger, principal=Principal(work.actor, PrincipalKind.AGENT, ()))
 
 
 def move(draft: Draft, old: W, new: W) -> W:

@@ -244,12 +244,13 @@ class EmbeddedService:
             root_id=opened.root_id,
             principal=opened.principal,
             keys=opened.keys,
-            ledger=opened.ledger,
+            ledger=self.ledger(scope_id),
             search=opened.search,
             documents=NoDocuments(),
             indexes={GENERATION: self.vectors(scope_id)},
             transfers=NoTransfers(),
             form=FORM,
+            recovery_days=0,  # whoever copies the file knows how long they keep the copy
         )
 
     def extractor(self, scope_id: str, run_id: str, number: int) -> Extractor | None:
