@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from rich.status import Status
 
 _START_SECONDS = 60.0
-_STOP_SECONDS = 20.0
+_STOP_SECONDS = 60.0
 _HEALTH_SECONDS = 60.0
 _POLL_SECONDS = 0.05
 _LOG_LINES = 15

@@ -51,6 +51,8 @@ TABLE_KEY = {
     ],
     "BillingMode": "PAY_PER_REQUEST",
 }
+# Whose policies together reach every area of a scope.
+ROLES = [f"{name}RoleArn" for name in ("Reader", "Writer", "Eraser", "Projector", "Porter", "Remover")]
 ON_STACK = pytest.param("stack", marks=pytest.mark.stack)
 EMBEDDINGS = {"amazon.titan-embed-text-v2:0": 1024, "amazon.nova-2-multimodal-embeddings-v1:0": 384}
 _numbers = itertools.count(1)
@@ -111,7 +113,7 @@ def _role_of_all_roles(stack: Stack) -> str:
         iam.create_role(RoleName=name, AssumeRolePolicyDocument=trust)
     except iam.exceptions.EntityAlreadyExistsException:
         return f"arn:aws:iam::000000000000:role/{name}"
-    for output in ("ReaderRoleArn", "WriterRoleArn", "EraserRoleArn", "ProjectorRoleArn"):
+    for output in ROLES:
         deployed = stack.outputs[output].rpartition("/")[2]
         for policy in iam.list_role_policies(RoleName=deployed)["PolicyNames"]:
             document = iam.get_role_policy(RoleName=deployed, PolicyName=policy)["PolicyDocument"]

@@ -45,7 +45,7 @@ def forget(client, scope, memory_id):
 
 
 def test_a_memory_is_recalled_corrected_and_forgotten_and_its_neighbour_stays(stack: Stack):
-    scope = "acme/users/dora"
+    scope = "conversation/users/dora"
     with stack.client() as client:
         tea = remember(client, scope, "Dora drinks green tea in the morning.")
         home = remember(client, scope, "Dora lives in Lisbon.")

@@ -120,10 +120,13 @@ def test_a_batch_that_fails_is_set_aside_and_tried_again_when_asked(
     (batch,) = run.over("failed")
     assert (batch["attempts"], batch["error"]) == (3, "no_facts_in_reply")
     letters = stack.aws("sqs").receive_message(
-        QueueUrl=stack.outputs["ExtractDeadLettersUrl"], WaitTimeSeconds=5, VisibilityTimeout=0
+        QueueUrl=stack.outputs["ExtractDeadLettersUrl"],
+        WaitTimeSeconds=5,
+        VisibilityTimeout=0,
+        MaxNumberOfMessages=10,
     )["Messages"]
     assert "failing-canary" not in str(letters)
-    assert '"conversation.ready"' in letters[0]["Body"].replace(" ", "")
+    assert any('"conversation.ready"' in letter["Body"].replace(" ", "") for letter in letters)
     assert run.post("retry").status_code == 202
     run.over()
     assert [memory["content"] for memory in run.memories()] == ["I keep a failing-canary."]

@@ -148,6 +148,6 @@ def test_a_ledger_that_hangs_is_said_within_the_deadline(client: httpx.Client, f
     faults(delay_seconds={"dynamodb.BatchGetItem": 30})
     answer = client.post("/v1/recall", json=asked)
     assert (answer.status_code, answer.json()["code"]) == (503, "unavailable")
-    assert answer.json()["reasons"] == ["ledger_timeout"]
+    assert "ledger_timeout" in answer.json()["reasons"]
     faults(delay_seconds={})
     eventually(lambda: client.post("/v1/recall", json=asked).status_code == 200, within=60)
