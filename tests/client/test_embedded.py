@@ -10,6 +10,8 @@ import subprocess
 import sys
 import threading
 from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -21,6 +23,7 @@ from unsay_core.adapters.sqlite import schema
 from unsay_core.application.consolidate import Consolidate, begin_consolidation
 from unsay_core.application.conversations import Said, record
 from unsay_core.application.ledger import Area, job_ref
+from unsay_core.application.ports import World
 from unsay_core.application.remember import Remember, remember
 from unsay_core.bootstrap.embedded import OWNER, Chores, EmbeddedService
 from unsay_core.domain.memory import Fact
@@ -322,10 +325,15 @@ def test_a_file_is_handed_in_as_messages(opened: Callable[..., unsay.Memory]) ->
         opened().upload("run-1", scope=SCOPE)
 
 
+def world_of_its_own(clock: FakeClock) -> World:
+    """A service that closes shuts its world's threads; the other tests go on with theirs."""
+    return replace(fake_world(clock), executor=ThreadPoolExecutor(2))
+
+
 def test_what_has_gone_quiet_is_extracted_by_a_sweep(tmp_path: Path) -> None:
     for path in (None, tmp_path / "memory.db"):
         clock = FakeClock()
-        service = EmbeddedService(path, None, fake_world(clock))
+        service = EmbeddedService(path, None, world_of_its_own(clock))
         here = service.opened(OWNER, Scope.parse(SCOPE))
         said = Said(1, Role.USER, "I live in Lisbon.", b"1")
         record("run-1", [said], Steering(), here, service.world, flush=False)
@@ -340,7 +348,7 @@ def test_what_has_gone_quiet_is_extracted_by_a_sweep(tmp_path: Path) -> None:
 
 
 def test_a_consolidation_is_done_in_this_process(tmp_path: Path) -> None:
-    service = EmbeddedService(tmp_path / "memory.db", None, fake_world(FakeClock()))
+    service = EmbeddedService(tmp_path / "memory.db", None, world_of_its_own(FakeClock()))
     here = service.opened(OWNER, Scope.parse(SCOPE))
     for content in ("Alice likes green tea a lot.", "Alice likes green tea a lot now."):
         remember(Remember(Fact(content)), here, service.world)
