@@ -67,8 +67,11 @@ _CLOSING_CATEGORIES = frozenset({"Pe", "Pi", "Pf"})  # Pi too: German closes wit
 _PLAIN_QUOTES = frozenset("\"'`")
 _QUOTES = "\"'`„‚“”‘’«»‹›「」『』《》〈〉❝❞❛❜"
 _EMPHASIS = "*_~"
-# A bullet has a word after it: `- 5` is a number.
-_BULLET = re.compile(rf"\A[-*+•‣◦▪·–—>#]+ (?=[{_EMPHASIS}{_QUOTES}]*[^\W\d_])")
+# What stands before an item of a list, and has a word after it: `- 5` is a number, and `1. May` a day.
+_BULLETS = re.compile(
+    rf"\A(?:[-*+–—>#]+ |[•‣◦▪·→] ?|\[[ x]?\] |\d\d?\) )+(?=[{_EMPHASIS}{_QUOTES}]*[^\W\d_])"
+)
+_BRACKETS = {"(": ")", "[": "]", "{": "}", "<": ">", "【": "】"}
 _QUOTE_AT_AN_EDGE = re.compile(rf"(?<!\w)[{_QUOTES}]|[{_QUOTES}](?!\w)")
 
 
@@ -118,18 +121,25 @@ def _without_final_punctuation(value: str) -> str:
 
 
 def _bare(value: str) -> str:
-    """Without a bullet before the whole value, or emphasis or quotes around it.
+    """Without bullets before the whole value, or emphasis, brackets or quotes around it.
 
-    Emphasis is of several words, for `__init__` is a name; quotes within are those of a part.
+    Emphasis and brackets are of several words, for `__init__` is a name; quotes within are those of a part.
     """
-    value = _BULLET.sub("", value)
+    value = _BULLETS.sub("", value)
     mark, inner = _around(value, _EMPHASIS)
-    if mark and mark not in inner and " " in inner.strip() == inner:
+    if mark and mark not in inner and _is_phrase(inner):
         return inner
+    opening, closing = value[:1], _BRACKETS.get(value[:1])
+    if closing and value.endswith(closing) and value.count(opening) == value.count(closing) == 1:
+        return value[1:-1] if _is_phrase(value[1:-1]) else value
     mark, inner = _around(value, _QUOTES)
     if mark and not _QUOTE_AT_AN_EDGE.search(inner) and not _only_punctuation(inner):
         return inner
     return value
+
+
+def _is_phrase(value: str) -> bool:
+    return " " in value.strip() == value
 
 
 def _around(value: str, marks: str) -> tuple[str, str]:
