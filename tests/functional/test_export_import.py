@@ -13,6 +13,7 @@ from moto import mock_aws
 from tests.functional.aws import _make_tables
 from tests.support.candidates import candidate
 from tests.support.clients import OneAtATime
+from tests.support.erasing import Eraser
 from tests.support.fakes import FakeService
 from tests.support.http import Caller, principal
 from tests.support.transfers import bring, export, lines_of, opened, run
@@ -490,3 +491,21 @@ def _stopped_once(job: Any, scope: Any, service: FakeService, stop: int) -> Any:
     from unsay_core.application.transfer_jobs import find_job
 
     return run(find_job(job.id, scope), scope, service)
+
+
+def test_what_is_older_than_the_erasure_of_all_of_its_scope_stays_away(
+    service: FakeService, api: Caller
+) -> None:
+    api.remember(LISBON)
+    old = export(service)
+    service.clock.pass_(days=1)
+    eraser = Eraser(service, api)
+    eraser.finish(eraser.forget(all=True, confirm="acme/alice"))
+    for number, line in enumerate(old):
+        line["memory"] |= {"id": f"mem_{number:026d}", "content": "Alice lives in another house."}
+    assert bring(service, old, scope="acme/alice").result == {"refused": {"scope_erased": 1}}
+    assert api.listed() == []
+    service.clock.pass_(days=1)
+    api.remember(PORTO, BOB)
+    since = export(service, scope=BOB)
+    assert bring(service, since, scope="acme/alice").result == {"imported": 1, "refused": {}}, "the control"

@@ -15,6 +15,7 @@ from unsay_core.application.digests import commitment, duplicate_digest, value_d
 from unsay_core.application.edit import Edit
 from unsay_core.application.edit import decide as decide_edit
 from unsay_core.application.ledger import (
+    SCOPE_TOMBSTONE,
     Reviewable,
     Version,
     Waiting,
@@ -92,6 +93,7 @@ def refs_of(portable: Portable, opened: OpenScope) -> list[Ref[Any]]:
     refs: list[Ref[Any]] = [
         memory_ref(memory.id),
         id_tombstone_ref(memory.id),
+        SCOPE_TOMBSTONE,
         duplicate_ref(duplicate_digest(opened.keys, memory.fact)),
         *tombstone_refs(opened, memory.fact.content),
         *map(memory_ref, memory.derived_from),
@@ -160,10 +162,17 @@ class LineWriter:
         return "imported"
 
     def _refuse_what_was_forgotten(self, memory: Memory) -> None:
-        """An id that was forgotten never returns; who resurrects brings the words under another one."""
-        grave = self.draft.get(id_tombstone_ref(memory.id))
-        if grave is not None and not self.rights.resurrect:
+        """A forgotten id never returns, nor does what is older than the erasure of its whole scope.
+
+        Who resurrects brings the words under another id.
+        """
+        if self.rights.resurrect:
+            return
+        if self.draft.get(id_tombstone_ref(memory.id)) is not None:
             self._refuse("forgotten_id")
+        everything = self.draft.get(SCOPE_TOMBSTONE)
+        if everything is not None and memory.recorded_at <= everything.at:
+            self._refuse("scope_erased")
 
     def _require_sources(self, memory: Memory) -> None:
         """What it was derived from is here, or it does not come: it would outlive its source."""
