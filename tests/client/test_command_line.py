@@ -147,6 +147,8 @@ COMMANDS = {
     "retract": ("retract MEMORY -r incorrect", "retracted"),
     "dispute": ("dispute MEMORY -r incorrect", "disputed"),
     "forget": ("forget MEMORY -r user_request --yes", "user_request"),
+    "forget-all": ("forget-all --tag none -r user_request --yes", "user_request"),
+    "prune": ("prune", "outdated"),
     "review": ("review --state disputed --json", '"items"'),
     "erasure show": ("erasure show ERASURE", "tombstones"),
     "erasure list": ("erasure list", "user_request"),
@@ -304,6 +306,21 @@ def test_nobody_is_asked_in_a_pipe_and_somebody_is_at_a_terminal(caller, service
     assert caller.get(made, SCOPE).status == 200
     code, _ = at_a_terminal(monkeypatch, *asked, typed=[("for good?", "y\n")])
     assert (code, caller.get(made, SCOPE).status) == (0, 404)
+
+
+def test_what_is_selected_is_shown_then_asked_for_then_forgotten(caller, service, monkeypatch):
+    gone = [caller.remember(f"Trip {n}.", SCOPE, tags=["trip"])["id"] for n in range(2)]
+    kept = caller.remember(LISBON, SCOPE)["id"]
+    chosen = ("forget-all", "--tag", "trip", "-r", "user_request")
+    assert set(json.loads(piped(*chosen, "--dry-run").stdout)["ids"]) == set(gone)
+    assert piped(*chosen).exit_code == 2
+    code, text = at_a_terminal(monkeypatch, *chosen, typed=[("for good?", "n\n")])
+    assert (code, "2 memories" in text) == (1, True)
+    assert [caller.get(memory, SCOPE).status for memory in gone] == [200, 200]
+    code, _ = at_a_terminal(monkeypatch, *chosen, typed=[("for good?", "y\n")])
+    assert code == 0
+    assert [caller.get(memory, SCOPE).status for memory in (*gone, kept)] == [404, 404, 200]
+    assert piped("forget-all", "--everything", "--tag", "trip", "-r", "user_request", "--yes").exit_code == 2
 
 
 def test_a_person_decides_takes_back_and_decides_again(caller, service, monkeypatch):

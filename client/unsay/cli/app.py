@@ -9,7 +9,7 @@ from rich.console import Console
 from typer.core import TyperGroup
 
 import unsay
-from unsay.cli import config, conversations, convert, jobs, memories, people, serve, transfers
+from unsay.cli import config, conversations, convert, forgetting, jobs, memories, people, serve, transfers
 from unsay.cli.profiles import DEFAULT_PROFILE, Profile, ProfileError
 from unsay.cli.session import Session
 
@@ -60,6 +60,7 @@ app = typer.Typer(
 )
 for commands in (
     memories.app,
+    forgetting.app,
     conversations.app,
     jobs.app,
     people.app,

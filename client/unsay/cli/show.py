@@ -127,6 +127,12 @@ def receipt(found: schemas.ErasureOut) -> RenderableType:
     return Panel(Group(*drawn), title=found.id, title_align="left")
 
 
+def selected(found: schemas.SelectedOut) -> RenderableType:
+    """What would be forgotten."""
+    more = " or more" if found.next else ""
+    return Group(Text(f"{found.matched}{more} would be forgotten"), *map(Text, found.ids))
+
+
 def job(found: JobOut) -> RenderableType:
     """What came of a job."""
     refused = found.result.get("refused") or {}
