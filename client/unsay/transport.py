@@ -24,6 +24,7 @@ ATTEMPTS = 4
 # A longer wait is the caller's to decide on: it gets the error, and `retry_after`.
 LONGEST_WAIT_SECONDS = 10.0
 _FIRST_WAIT_SECONDS = 0.25
+_HALVES = "surrogatepass"  # no UTF-8, as the service will say
 _ANSWER_DEPTH = DEPTH + 8  # a memory's data stands a few levels deep in an answer
 
 
@@ -139,11 +140,20 @@ def _refusal(status: int, document: object, retry_after: str) -> ProblemError:
 def _written(ask: Ask[A]) -> Written:
     return Written(
         method=ask.method,
-        path="/v1/" + "/".join(quote(part, safe="") for part in ask.path),
-        query=urlencode(ask.query, quote_via=quote, safe=""),
+        path="/v1/" + "/".join(quote(part, safe="", errors=_HALVES) for part in ask.path),
+        query=urlencode(ask.query, quote_via=quote, safe="", errors=_HALVES),
         headers={"Content-Type": "application/json", **ask.headers},
-        body=None if ask.body is None else exact_json.dumps(ask.body).encode(),
+        body=None if ask.body is None else _json(ask.body),
     )
+
+
+def _json(value: object) -> bytes:
+    """Half a surrogate pair goes as JSON's own escape: it is the service that refuses it, and says where."""
+    try:
+        return exact_json.dumps(value).encode(errors="backslashreplace")
+    except RecursionError:
+        detail = f"The body is nested more than {DEPTH} deep."
+        raise problem(400, {"code": "invalid_request", "detail": detail}) from None
 
 
 def _pause(error: TryAgainError | UnreachableError, attempt: int, chance: Callable[[], float]) -> float:

@@ -357,3 +357,20 @@ def test_a_consolidation_is_done_in_this_process(tmp_path: Path) -> None:
     ended = here.ledger.read([job_ref(job.id)]).get(job_ref(job.id))
     assert ended is not None and ended.is_over and ended.result["merged"] == 2
     service.close()
+
+
+def test_half_a_character_and_a_bottomless_body_are_the_clients_own_errors() -> None:
+    bottomless: list[object] = []
+    for _ in range(3_000):
+        bottomless = [bottomless]
+    with unsay.connect("memory://", embedder=None) as memory:
+        with pytest.raises(unsay.InvalidRequestError, match="content: half of a surrogate pair"):
+            memory.remember("a\ud800", scope=SCOPE)
+        with pytest.raises(unsay.InvalidRequestError, match="UTF-8"):
+            memory.list(scope=SCOPE, tag="a\ud800")
+        for call in (lambda s: memory.remember(LISBON, scope=s), lambda s: memory.list(scope=s)):
+            with pytest.raises(unsay.InvalidScopeError):
+                call("a\ud800")
+        with pytest.raises(unsay.InvalidRequestError, match="nested"):
+            memory.remember(LISBON, scope=SCOPE, data=bottomless)
+        assert memory.list(scope=SCOPE).items == []

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from unsay_core.contracts.query_string import parse
-from unsay_core.domain.errors import InvalidRequestError
+from unsay_core.domain.errors import InvalidRequestError, InvalidScopeError
 
 TEXT = st.text(st.characters(exclude_categories=("Cs",)))
 
@@ -77,3 +77,11 @@ def test_any_text_is_parameters_or_an_invalid_request(raw: str) -> None:
     except InvalidRequestError:
         return
     assert all(value.encode() is not None for value in parameters.values())
+
+
+def test_a_scope_that_is_no_text_is_no_scope() -> None:
+    with pytest.raises(InvalidScopeError) as refusal:
+        parse("limit=1&sc%6Fpe=a%ED%A0%80")
+    assert [error.path for error in refusal.value.errors] == ["scope"]
+    with pytest.raises(InvalidRequestError):
+        parse("tag=a%ED%A0%80")

@@ -30,6 +30,7 @@ _FIELD_NAME = re.compile(r"[A-Za-z_]{1,32}")
 
 _STRING_OR_BRACKET = re.compile(r'"(?:[^"\\]++|\\.)*+"?|[\[\]{}]', re.DOTALL)
 _SURROGATE = re.compile("[\ud800-\udfff]")
+HALF = "half of a surrogate pair"
 _TOO_MANY_DIGITS = f"a number of more than {MAX_DIGITS} digits"
 _OUT_OF_RANGE = "a number out of range"
 
@@ -158,7 +159,7 @@ def _object(members: _Members, path: tuple[str | int, ...]) -> dict[str, object]
 
 def _whole(text: str, path: tuple[str | int, ...]) -> str:
     if _SURROGATE.search(text):
-        raise _refusal(path, "half of a surrogate pair")
+        raise _refusal(path, HALF)
     return text
 
 
