@@ -3,7 +3,9 @@
 import asyncio
 import json
 import os
+import subprocess
 import sys
+import threading
 from contextlib import asynccontextmanager
 
 import pytest
@@ -91,10 +93,38 @@ def test_what_went_wrong_is_said_so_that_a_model_can_read_it(server, memory):
     assert "AKIA" not in str(said)
 
 
-def test_a_scope_that_a_model_makes_up_leads_nowhere(server, memory):
-    (made,) = run(server, ("remember", {"content": TEA, "scope": "acme/users/bob"}))
-    assert memory.get(made.structured_content["memory"]["id"], scope=SCOPE).content == TEA
+def test_a_scope_that_a_model_makes_up_is_refused_and_leads_nowhere(server, memory):
+    refused, made = run(
+        server,
+        ("remember", {"content": TEA, "scope": "acme/users/bob"}),
+        ("remember", {"content": TEA}),
+    )
+    assert text(refused) == "Error executing tool remember: scope: unknown argument"
+    assert [each.id for each in memory.list(scope=SCOPE).items] == [made.structured_content["memory"]["id"]]
     assert memory.list(scope="acme/users/bob").items == []
+
+
+@pytest.mark.parametrize(
+    ("tool", "arguments", "field"),
+    [
+        ("recall", {"query": "x", "limit": True}, "limit: "),
+        ("recall", {"query": "x", "limit": "17"}, "limit: "),
+        ("recall", {"query": 17}, "query: "),
+        ("recall", {"query": "x", "kinds": ["https://private.example"]}, "kinds.0: "),
+        ("remember", {"content": "x", "key": "https://private.example"}, "key: "),
+        ("remember", {"content": "private \ud800"}, "content: "),
+        ("remember", {"content": "x", "https://private.example": 1}, "an argument: unknown"),
+        ("list", {"tag": "private \ud800"}, "UTF-8"),
+        ("forget", {"memory_id": "x", "reason": "private"}, "reason: "),
+        ("get", {}, "memory_id: "),
+    ],
+)
+def test_a_refused_argument_is_named_with_its_rule_and_never_repeated(server, tool, arguments, field):
+    refused, after = run(server, (tool, arguments), ("remember", {"content": TEA, "importance": 1}))
+    assert refused.is_error
+    assert field in text(refused)
+    assert not any(given in text(refused) for given in ("private", "http", "17", "pydantic"))
+    assert not after.is_error, "the control"
 
 
 def test_no_tool_takes_a_scope_and_every_tool_says_what_it_does_and_answers(server):
@@ -102,6 +132,7 @@ def test_no_tool_takes_a_scope_and_every_tool_says_what_it_does_and_answers(serv
     assert tools.keys() == READING | WRITING | FORGETTING
     for name, tool in tools.items():
         assert "scope" not in tool.input_schema["properties"], name
+        assert tool.input_schema["additionalProperties"] is False
         assert tool.description
         assert tool.output_schema["properties"]
         assert tool.annotations.open_world_hint is False
@@ -192,18 +223,25 @@ def test_what_is_no_json_is_refused_and_harms_nothing(server):
     assert post(server, call("list", {})).status == 200
 
 
-@asynccontextmanager
-async def host(url, *options):
-    """A host that has started `unsay serve`."""
-    environment = {
+def environment_of(url):
+    return {
         "UNSAY_URL": url,
         "UNSAY_TOKEN": "t",
         "UNSAY_SCOPE": SCOPE,
         "PYTHONPATH": os.pathsep.join(sys.path),
         "HOME": "/nonexistent",
     }
-    command = ["-c", "from unsay.cli import main; main()", "serve", *options]
-    parameters = StdioServerParameters(command=sys.executable, args=command, env=environment)
+
+
+COMMAND = ["-c", "from unsay.cli import main; main()", "serve"]
+
+
+@asynccontextmanager
+async def host(url, *options):
+    """A host that has started `unsay serve`."""
+    parameters = StdioServerParameters(
+        command=sys.executable, args=[*COMMAND, *options], env=environment_of(url)
+    )
     async with Client(stdio_client(parameters)) as client:
         yield client
 
@@ -228,3 +266,42 @@ def test_a_host_that_may_only_read_is_served_read_only(caller):
 
     with served(caller) as url:
         assert asyncio.run(session(url)) == READING
+
+
+def test_half_a_character_is_answered_on_the_standard_streams_and_the_session_goes_on(caller):
+    params = {
+        "protocolVersion": "2025-06-18",
+        "capabilities": {},
+        "clientInfo": {"name": "h", "version": "1"},
+    }
+    sent = [
+        {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": params},
+        {"jsonrpc": "2.0", "method": "notifications/initialized"},
+        call("remember", {"content": "private \ud800"}, 2),
+        call("remember", {"content": TEA}, 3),
+    ]
+    with served(caller) as url:
+        server = subprocess.Popen(
+            [sys.executable, *COMMAND],
+            env=environment_of(url),
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+        impatience = threading.Timer(30, server.kill)
+        impatience.start()
+        told = {}
+        for message in sent:
+            server.stdin.write(json.dumps(message) + "\n")
+            server.stdin.flush()
+            if "id" in message:
+                answer = json.loads(server.stdout.readline())
+                told[answer["id"]] = answer["result"]
+        server.stdin.close()
+        assert server.wait(60) == 0
+        server.stdout.close()
+        impatience.cancel()
+    assert told[2]["isError"] is True
+    assert "content: half of a surrogate pair" in told[2]["content"][0]["text"]
+    assert "private" not in str(told[2])
+    assert told[3]["structuredContent"]["memory"]["content"] == TEA

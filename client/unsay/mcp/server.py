@@ -7,8 +7,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from mcp.server.mcpserver import Context, MCPServer
+from mcp.server.mcpserver.exceptions import ToolError, UnexpectedToolError
+from mcp.server.stdio import stdio_server
+from pydantic import ValidationError
 
 from unsay.mcp.answers import NOTE
+from unsay.mcp.arguments import named, strict_tool
+from unsay.mcp.stdio import mended
 from unsay.mcp.tools import FORGETTING, READING, REVIEWING, WRITING, Tools, hints
 
 if TYPE_CHECKING:
@@ -39,6 +44,7 @@ class MemoryServer(MCPServer[Any]):
     """The tools that a caller may use; their names are known with a gateway's prefix, too."""
 
     def __init__(self, opened: Callable[[], Opened], names: Collection[str]) -> None:
+        tools = Tools(opened)
         super().__init__(
             name="unsay",
             title="unsay memory",
@@ -46,16 +52,33 @@ class MemoryServer(MCPServer[Any]):
             version=importlib.metadata.version("unsay"),
             # Its information names scopes and ids, and the standard error of a server is somebody's log.
             log_level="ERROR",
+            tools=[
+                strict_tool(getattr(tools, name), name, hints(name)) for name in vars(Tools) if name in names
+            ],
         )
-        tools = Tools(opened)
-        for name in [name for name in vars(Tools) if name in names]:
-            self.add_tool(getattr(tools, name), name=name, annotations=hints(name))
 
     async def call_tool(
         self, name: str, arguments: dict[str, Any], context: Context[Any] | None = None
     ) -> Any:
-        """Call a tool by its own name, or by the one that a gateway made of it."""
-        return await super().call_tool(name.rpartition(_TARGET)[2], arguments, context)
+        """Call a tool by its own name, or by the one that a gateway made of it.
+
+        Raises `ToolError`; of arguments it names field and rule, where the SDK would quote the value.
+        """
+        own = name.rpartition(_TARGET)[2]
+        try:
+            return await super().call_tool(own, arguments, context)
+        except UnexpectedToolError:
+            raise
+        except ToolError as refused:
+            if isinstance(refused.__cause__, ValidationError):
+                raise ToolError(f"Error executing tool {own}: {named(refused.__cause__)}") from None
+            raise
+
+    async def run_stdio_async(self) -> None:
+        """Serve the standard streams; a message with half a character in it is answered, too."""
+        server = self._lowlevel_server
+        async with stdio_server() as (read, write), mended(read) as messages:
+            await server.run(messages, write, server.create_initialization_options())
 
 
 def server_of(

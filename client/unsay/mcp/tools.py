@@ -28,6 +28,7 @@ REVIEWING = frozenset({"reviews", "approve", "reject"})
 Id = Annotated[str, Field(description="The id of a memory, as recall and list show it")]
 Kind = Literal["semantic", "episodic", "procedural"]
 KindField = Annotated[Kind, Field(description="A fact, an event, or an instruction or preference")]
+ReasonField = Annotated[Reason, Field(strict=False)]  # its name is what comes over the wire
 Tags = Annotated[list[str], Field(max_length=32)]
 Kinds = list[Kind] | None
 Limit = Annotated[int, Field(ge=1, le=50)]
@@ -113,7 +114,7 @@ class Tools:
     def forget(
         self,
         memory_id: Id,
-        reason: Annotated[Reason, Field(description="Why it goes")] = Reason.USER_REQUEST,
+        reason: Annotated[ReasonField, Field(description="Why it goes")] = Reason.USER_REQUEST,
     ) -> Forgotten:
         """Erase a memory and what it replaced, for good; it is not learned again. Only when the user asks."""
         opened = self._opened()
@@ -149,7 +150,7 @@ class Tools:
         waiting = _ask(opened, verbs.get(memory_id, scope=opened.scope))
         return One(memory=memory_of(_ask(opened, verbs.approve(waiting, note=note))))
 
-    def reject(self, memory_id: Id, reason: Reason = Reason.INCORRECT, note: Note = None) -> One:
+    def reject(self, memory_id: Id, reason: ReasonField = Reason.INCORRECT, note: Note = None) -> One:
         """Refuse a memory that waits; it is not learned again. The user decides, not you."""
         opened = self._opened()
         waiting = _ask(opened, verbs.get(memory_id, scope=opened.scope))
