@@ -8,6 +8,7 @@ import unsay
 from tests.client.examples import EXAMPLES, VERBS, path_of
 from unsay import errors
 from unsay_core.contracts.operations import OPERATIONS
+from unsay_core.contracts.schemas import SelectedOut
 
 
 def test_what_is_exported_is_what_is_there():
@@ -39,6 +40,7 @@ def test_both_clients_have_every_verb_under_its_own_name_and_nothing_else(kind):
 
 def test_the_verbs_reach_every_call_of_the_contract_but_the_public_ones():
     asked = {(ask.method, ask.path, ask.answer) for ask in EXAMPLES.values()}
+    asked -= {("POST", ("forget",), SelectedOut)}  # the dry run of the same call
     assert EXAMPLES.keys() == VERBS.keys()
     served = [operation for operation in OPERATIONS if not operation.is_public]
     for operation in served:

@@ -178,6 +178,19 @@ def test_a_job_that_waits_for_its_caller_is_not_called_for(
     assert bench.service.jobs.tasks == []
 
 
+def test_the_erasure_of_a_selection_is_called_for_and_that_of_one_memory_needs_nobody(
+    bench: Bench, handlers: dict[str, ModuleType]
+) -> None:
+    one, other = (bench.api.remember(f"Fact {number}.")["id"] for number in range(2))
+    alone = bench.api.forget(one)["id"]
+    many = bench.api.send(
+        "POST", "/v1/forget", {"scope": "acme/alice", "selector": {"ids": [other]}, "reason": "test"}
+    )["id"]
+    records = [stream_record(bench.scope_id, Area.ERASURE, each, n) for n, each in enumerate((alone, many))]
+    assert failures(handlers["project"].handler({"Records": records}, CONTEXT)) == []
+    assert [(task.area, task.id) for task in bench.service.jobs.tasks] == [(Area.ERASURE, many)]
+
+
 def call(body: str, attempt: int = 1) -> dict[str, object]:
     return queue_record(IndexTask("a" * 52, "mem_1", 1), attempt=attempt) | {"body": body}
 

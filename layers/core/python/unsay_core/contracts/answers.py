@@ -149,6 +149,7 @@ def erasure_answer(erasure: Erasure) -> dict[str, Any]:
         "waits_for": erasure.waits_for,
         "stores": _stores(erasure),
         "audit_seq": erasure.audit_seq,
+        "actor": erasure.actor,
         "digest": erasure.digest,
     }
 

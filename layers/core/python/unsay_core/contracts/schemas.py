@@ -283,7 +283,7 @@ class ErasureOut(Answer):
     stores: list[StoreOut]
     audit_seq: int
     digest: str
-    actor: str = ""
+    actor: str
 
 
 class SelectedOut(Answer):
