@@ -66,7 +66,7 @@ class Told:
                     for name, member in value.items()
                 }
             case list() | tuple():
-                return [self._plain(member) for member in value]
+                return [self._plain(member) for member in value if not _is_backup(member)]
             case str():
                 value = _ID.sub(lambda found: self._name(found[0]), value)
                 return _TIME.sub("<time>", _DIGEST.sub("<digest>", value))
@@ -75,6 +75,11 @@ class Told:
 
     def _name(self, own: str) -> str:
         return self._names.setdefault(own, f"<{own[:3]} {len(self._names)}>")
+
+
+def _is_backup(member: Any) -> bool:
+    """Of backups a receipt speaks where there are any."""
+    return isinstance(member, dict) and member.get("store") == "backup"
 
 
 def _recall(memory: Any, query: str, **named: Any) -> Any:

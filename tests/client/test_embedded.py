@@ -374,3 +374,25 @@ def test_half_a_character_and_a_bottomless_body_are_the_clients_own_errors() -> 
         with pytest.raises(unsay.InvalidRequestError, match="nested"):
             memory.remember(LISBON, scope=SCOPE, data=bottomless)
         assert memory.list(scope=SCOPE).items == []
+
+
+def test_a_job_is_looked_at_and_only_exports_and_imports_are_refused(
+    opened: Callable[..., unsay.Memory],
+) -> None:
+    memory = opened()
+    memory.remember(LISBON, scope=SCOPE)
+    begun = memory.consolidate(scope=SCOPE)
+    looked = memory.job(begun.id, scope=SCOPE)
+    assert (looked.id, looked.kind, looked.state) == (begun.id, "consolidate", "complete")
+    with pytest.raises(unsay.NotFoundError):
+        memory.job("job_01jabcdefghjkmnpqrstvwxyz0", scope=SCOPE)
+    for refused in (memory.export, lambda **where: memory.start_import(begun.id, **where)):
+        with pytest.raises(unsay.InvalidRequestError, match="exports and imports"):
+            refused(scope=SCOPE)
+
+
+def test_a_receipt_speaks_of_no_backup_where_there_is_none(opened: Callable[..., unsay.Memory]) -> None:
+    memory = opened()
+    receipt = memory.forget(memory.remember(LISBON, scope=SCOPE), reason="user_request")
+    for told in (receipt, memory.erasure(receipt.id, scope=SCOPE), memory.erasures(scope=SCOPE).items[0]):
+        assert {store.store for store in told.stores} == {"ledger", "document", "index"}

@@ -418,6 +418,8 @@ class MemoryTranscripts:
 class FakeService:
     """What `ApiService` is to the api λ and what its siblings are to the workers."""
 
+    has_backups = True
+
     def __init__(self) -> None:
         self.clock = FakeClock()
         self.world = fake_world(self.clock)
@@ -479,7 +481,7 @@ class FakeService:
         """Count a recall that went without a store, as the api λ does."""
         count(DEGRADED, reason=reason)
 
-    def open_transfer(self, principal: Principal, scope: Scope) -> TransferScope:
+    def open_transfer(self, principal: Principal, scope: Scope, *, reading: bool = False) -> TransferScope:
         """A scope as the api λ opens it to be exported or imported into."""
         opened = self.open_scope(principal, scope, Action.TRANSFER)
         parts = {part.name: getattr(opened, part.name) for part in fields(opened)}

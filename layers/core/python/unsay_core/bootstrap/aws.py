@@ -160,6 +160,8 @@ class Searches:
 class ApiService(_Authenticating):
     """What the api λ needs. It opens scopes; it holds no permission to data itself."""
 
+    has_backups = True  # point-in-time recovery of the tables
+
     def __init__(self, settings: ApiSettings, **given: Any) -> None:
         super().__init__(settings, **given)
         self.settings = settings
@@ -267,8 +269,11 @@ class ApiService(_Authenticating):
             transcripts=S3Transcripts(lambda: clients.client("s3", SIGNING), bucket, opened.id),
         )
 
-    def open_transfer(self, principal: Principal, scope: Scope) -> TransferScope:
-        """Open a scope to be exported or imported into, with the place of the files."""
+    def open_transfer(self, principal: Principal, scope: Scope, *, reading: bool = False) -> TransferScope:
+        """Open a scope to be exported or imported into, with the place of the files.
+
+        `reading` takes the same: whoever looks at a job is shown where its files are.
+        """
         opened = self.open_scope(principal, scope, Action.TRANSFER)
         clients = self.sessions.assume(self._role(Action.TRANSFER), opened.id)
         bucket = self.settings.transfers_bucket

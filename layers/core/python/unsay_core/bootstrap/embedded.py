@@ -46,6 +46,7 @@ from unsay_core.application.ports import AuditScope, IndexScope, IndexTask, JobS
 from unsay_core.application.project import project_memory
 from unsay_core.application.scopes import NotedOnce
 from unsay_core.application.sweep import SWEEPER, sweep
+from unsay_core.application.transfers import TransferScope
 from unsay_core.contracts.portable import FORM
 from unsay_core.domain.errors import ForbiddenError, InvalidRequestError, NotFoundError
 from unsay_core.domain.scope import Action, Grant, Principal, PrincipalKind, Scope, ScopePattern
@@ -60,7 +61,7 @@ if TYPE_CHECKING:
     from unsay_core.adapters.sqlite.file import AnyFile
     from unsay_core.application.jobs import Work
     from unsay_core.application.ports import Clock, Embedder, JobTask, World
-    from unsay_core.application.transfers import StoredFile, TransferScope
+    from unsay_core.application.transfers import StoredFile
     from unsay_core.application.uploads import IntakeScope
     from unsay_core.domain.memory import Memory
     from unsay_core.endpoints.router import Answer
@@ -135,6 +136,8 @@ class Embedded:
 
 class EmbeddedService:
     """See `Service`; and what the workers need, for they work here too."""
+
+    has_backups = False  # whoever copies the file knows how long they keep the copy
 
     def __init__(self, path: Path | None, embedder: Embedder | None, world: World) -> None:
         self.world = world
@@ -212,10 +215,24 @@ class EmbeddedService:
         principal.require(Action.WRITE, scope)
         raise InvalidRequestError("a store of one's own takes no files: hand the messages in themselves")
 
-    def open_transfer(self, principal: Principal, scope: Scope) -> TransferScope:
-        """Refused: the file that this store is can be copied, and no job carries anything here."""
-        principal.require(Action.TRANSFER, scope)
-        raise InvalidRequestError("a store of one's own is a file already: there are no exports and imports")
+    def open_transfer(self, principal: Principal, scope: Scope, *, reading: bool = False) -> TransferScope:
+        """Refused but for reading: the file that this store is can be copied, and no job carries anything."""
+        opened = self.open_scope(principal, scope, Action.TRANSFER)
+        if not reading:
+            raise InvalidRequestError(
+                "a store of one's own is a file already: there are no exports and imports"
+            )
+        return TransferScope(
+            scope=opened.scope,
+            id=opened.id,
+            root_id=opened.root_id,
+            principal=opened.principal,
+            keys=opened.keys,
+            ledger=opened.ledger,
+            search=opened.search,
+            transfers=NoTransfers(),
+            form=FORM,
+        )
 
     def note_degraded(self, reason: str) -> None:
         """Nobody counts here: the answer says it."""
@@ -250,7 +267,7 @@ class EmbeddedService:
             indexes={GENERATION: self.vectors(scope_id)},
             transfers=NoTransfers(),
             form=FORM,
-            recovery_days=0,  # whoever copies the file knows how long they keep the copy
+            recovery_days=0,
         )
 
     def extractor(self, scope_id: str, run_id: str, number: int) -> Extractor | None:

@@ -128,8 +128,8 @@ def recollection_answer(found: Recollection, now: datetime, took: float) -> dict
     }
 
 
-def erasure_answer(erasure: Erasure) -> dict[str, Any]:
-    """A receipt: what each store is known to hold, and until when a backup may."""
+def erasure_answer(erasure: Erasure, *, has_backups: bool) -> dict[str, Any]:
+    """A receipt: what each store is known to hold and, where there are backups, until when they may."""
     return {
         "id": erasure.id,
         "state": "complete" if erasure.completed_at else "pending",
@@ -147,7 +147,7 @@ def erasure_answer(erasure: Erasure) -> dict[str, Any]:
         "redacted": erasure.redacted,
         "messages": erasure.messages,
         "waits_for": erasure.waits_for,
-        "stores": _stores(erasure),
+        "stores": [*_stores(erasure), *([_backup(erasure)] if has_backups else [])],
         "audit_seq": erasure.audit_seq,
         "actor": erasure.actor,
         "digest": erasure.digest,
@@ -164,7 +164,6 @@ def _stores(erasure: Erasure) -> list[dict[str, Any]]:
     missed = waiting or (seen and f"looked for and not there at {seen}")
     reported = waiting or (seen and f"reported not there at {seen}")
     elsewhere = {"state": "absent" if is_proven else "pending", "until": None}
-    until = erasure.retained_until or erasure.requested_at + BACKUP
     return [
         {
             "store": "ledger",
@@ -174,13 +173,16 @@ def _stores(erasure: Erasure) -> list[dict[str, Any]]:
         },
         {"store": "document", **elsewhere, "proof": missed},
         {"store": "index", **elsewhere, "proof": reported},
-        {
-            "store": "backup",
-            "state": "retained",
-            "proof": "point-in-time recovery of the tables",
-            "until": _instant(until),
-        },
     ]
+
+
+def _backup(erasure: Erasure) -> dict[str, Any]:
+    return {
+        "store": "backup",
+        "state": "retained",
+        "proof": "point-in-time recovery of the tables",
+        "until": _instant(erasure.retained_until or erasure.requested_at + BACKUP),
+    }
 
 
 def verification_answer(found: Verification) -> dict[str, Any]:

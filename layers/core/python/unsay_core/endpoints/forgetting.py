@@ -48,7 +48,7 @@ def prune(call: Call, service: Service) -> Reply:
 def _begun(command: ForgetSelection, opened: OpenScope, service: Service) -> Reply:
     erasure = forget_selection(command, opened, service.world)
     where = {"Location": address("erasures", erasure.id, opened.scope)}
-    return Reply(202, answers.erasure_answer(erasure), where)
+    return Reply(202, answers.erasure_answer(erasure, has_backups=service.has_backups), where)
 
 
 def _selected(selector: dict[str, Any], cursor: str | None, opened: OpenScope, service: Service) -> Reply:

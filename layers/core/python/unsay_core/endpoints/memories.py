@@ -91,7 +91,7 @@ def forget_memory(call: Call, service: Service) -> Reply:
     command = Forget(require_id(call.id, "mem"), asked.reason, TombstoneKind(asked.tombstone), note=note)
     erasure = forget(command, opened, service.world)
     where = {"Location": address("erasures", erasure.id, opened.scope)}
-    return Reply(202, answers.erasure_answer(erasure), where)
+    return Reply(202, answers.erasure_answer(erasure, has_backups=service.has_backups), where)
 
 
 def _remember(asked: requests.ItemIn, now: datetime, idempotency: IdempotencyKey | None) -> Remember:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from unsay_core.application.ledger import Waiting
@@ -74,7 +75,8 @@ def get_erasure(call: Call, service: Service) -> Reply:
     """`GET /v1/erasures/{id}`."""
     asked = call.query(requests.ScopeQuery)
     opened = service.open_scope(call.principal, asked.scope, Action.FORGET)
-    return Reply(200, answers.erasure_answer(receipt(require_id(call.id, "era"), opened)))
+    found = receipt(require_id(call.id, "era"), opened)
+    return Reply(200, answers.erasure_answer(found, has_backups=service.has_backups))
 
 
 def erasures(call: Call, service: Service) -> Reply:
@@ -82,7 +84,8 @@ def erasures(call: Call, service: Service) -> Reply:
     asked = call.query(requests.PageQuery)
     opened = service.open_scope(call.principal, asked.scope, Action.FORGET)
     page = list_receipts(opened, after=start_of_page(asked, opened, service), limit=asked.limit)
-    return page_reply(page, answers.erasure_answer, asked, opened, service)
+    shown = partial(answers.erasure_answer, has_backups=service.has_backups)
+    return page_reply(page, shown, asked, opened, service)
 
 
 def audit(call: Call, service: Service) -> Reply:

@@ -44,14 +44,21 @@ class Service(Door, Protocol):
     def policies(self) -> Policies:
         """The policies of roots."""
 
+    @property
+    def has_backups(self) -> bool:
+        """True if what was erased may stand in a backup for a time; receipts say so."""
+
     def open_audit(self, principal: Principal, scope: Scope) -> AuditScope:
         """Open a scope to be audited: as for reading, and with its anchors."""
 
     def open_intake(self, principal: Principal, scope: Scope) -> IntakeScope:
         """Open a scope to be written to, with the place where its files are handed in."""
 
-    def open_transfer(self, principal: Principal, scope: Scope) -> TransferScope:
-        """Open a scope to be exported or imported into, with the place of the files."""
+    def open_transfer(self, principal: Principal, scope: Scope, *, reading: bool = False) -> TransferScope:
+        """Open a scope to be exported or imported into, with the place of the files.
+
+        `reading` is for looking at the jobs there are, whether or not any can be begun here.
+        """
 
     def note_degraded(self, reason: str) -> None:
         """A recall went without a store, or without a part of one."""

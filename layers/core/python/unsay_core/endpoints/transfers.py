@@ -58,7 +58,7 @@ def get_job(call: Call, service: Service) -> Reply:
     """`GET /v1/jobs/{id}`."""
     asked, job_id = call.query(requests.ScopeQuery), require_id(call.id, "job")
     if call.principal.may(Action.TRANSFER, asked.scope):
-        opened = service.open_transfer(call.principal, asked.scope)
+        opened = service.open_transfer(call.principal, asked.scope, reading=True)
         return Reply(200, _shown(find_job(job_id, opened), opened))
     written = service.open_scope(call.principal, asked.scope, Action.WRITE, reading=True)
     job = find_job(job_id, written)
