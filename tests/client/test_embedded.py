@@ -122,19 +122,35 @@ def test_a_file_of_another_program_is_refused_and_left_alone(
     assert path.read_bytes() == content
 
 
-def test_a_file_of_the_first_release_opens_and_goes_on(
-    opened: Callable[..., unsay.Memory], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+# Files of version 2 were written without the column, and with it.
+COLUMN = (
+    "ALTER TABLE entry ADD COLUMN due TEXT",
+    "CREATE INDEX due ON entry (area, due) WHERE due IS NOT NULL",
+)
+
+
+@pytest.mark.parametrize(("version", "also"), [(1, ()), (2, ()), (2, COLUMN)])
+def test_a_file_of_an_older_version_opens_and_goes_on(
+    opened: Callable[..., unsay.Memory],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    version: int,
+    also: Sequence[str],
 ) -> None:
     steps = schema.MIGRATIONS
     with monkeypatch.context() as old:
-        old.setattr(schema, "MIGRATIONS", steps[:1])
+        old.setattr(schema, "MIGRATIONS", steps[:version])
         connection = sqlite3.connect(tmp_path / "memory.db", isolation_level=None)
         schema.migrate(connection)
+        for statement in also:
+            connection.execute(statement)
         connection.close()
     memory = opened()
-    assert memory.remember(LISBON, scope=SCOPE).version == 1
+    made = memory.remember(LISBON, scope=SCOPE, ttl_seconds=3600)
+    assert memory.get(made).content == LISBON
     with sqlite3.connect(tmp_path / "memory.db") as look:
         assert look.execute("PRAGMA user_version").fetchone() == (len(steps),)
+        assert ("M",) in look.execute("SELECT area FROM entry WHERE due IS NOT NULL").fetchall()
     look.close()
 
 

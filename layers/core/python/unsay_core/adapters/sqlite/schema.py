@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import re
 import sqlite3
 
 APPLICATION_ID = 0x556E5361  # "UnSa": what tells our file from any other SQLite file
+
+_ADDED = re.compile(r"ALTER TABLE (\w+) ADD COLUMN (\w+)")
 
 # Step n takes a file from version n to n + 1. A released step is never edited; a change is a new step.
 MIGRATIONS: tuple[tuple[str, ...], ...] = (
@@ -20,10 +23,8 @@ MIGRATIONS: tuple[tuple[str, ...], ...] = (
         """,
     ),
     (
-        # What work is owed, in whichever scope; and when an entry has to be looked at again.
-        "CREATE INDEX owed ON entry (area, scope, id) WHERE area IN ('P', 'Q')",
-        "ALTER TABLE entry ADD COLUMN due TEXT",
-        "CREATE INDEX due ON entry (area, due) WHERE due IS NOT NULL",
+        # What work is owed, in whichever scope.
+        "CREATE INDEX owed ON entry (area, scope, id) WHERE area IN ('P', 'Q', 'J')",
         # What lies outside of any scope: keys, policies, names.
         """
         CREATE TABLE kept (
@@ -46,6 +47,13 @@ MIGRATIONS: tuple[tuple[str, ...], ...] = (
         )
         """,
         "CREATE INDEX unembedded ON vector (scope, id) WHERE vector IS NULL",
+    ),
+    (
+        # When an entry has to be looked at again; jobs are found by that. Some files of version 2 have it.
+        "ALTER TABLE entry ADD COLUMN due TEXT",
+        "CREATE INDEX IF NOT EXISTS due ON entry (area, due) WHERE due IS NOT NULL",
+        "DROP INDEX owed",
+        "CREATE INDEX owed ON entry (area, scope, id) WHERE area IN ('P', 'Q')",
     ),
 )
 
@@ -76,9 +84,17 @@ def _climb(connection: sqlite3.Connection) -> None:
         raise ForeignFileError(f"a newer release has written this ledger: version {version}")
     for step in MIGRATIONS[version:]:
         for statement in step:
-            connection.execute(statement)
+            if not _has_column(connection, statement):
+                connection.execute(statement)
     connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
     connection.execute(f"PRAGMA user_version = {len(MIGRATIONS)}")
+
+
+def _has_column(connection: sqlite3.Connection, statement: str) -> bool:
+    """True for a column that is there already: SQLite has no `ADD COLUMN IF NOT EXISTS`."""
+    added = _ADDED.match(statement)
+    columns = connection.execute("SELECT name FROM pragma_table_info(?)", (added[1],)) if added else ()
+    return added is not None and (added[2],) in columns
 
 
 def _version(connection: sqlite3.Connection) -> int:
