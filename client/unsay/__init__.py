@@ -18,6 +18,7 @@ from unsay.embedding import Embedder
 from unsay.errors import (
     AlreadyForgottenError,
     BusyError,
+    ClosedError,
     ForbiddenError,
     ForgottenError,
     IdempotencyMismatchError,
@@ -99,6 +100,7 @@ __all__ = [
     "BatchStateOut",
     "Because",
     "BusyError",
+    "ClosedError",
     "ConversationOut",
     "DelegationOut",
     "Embedder",

@@ -6,6 +6,7 @@ from functools import wraps
 from typing import TYPE_CHECKING, Concatenate, ParamSpec, Protocol, TypeVar
 
 from unsay import verbs
+from unsay.errors import ClosedError
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
@@ -114,6 +115,7 @@ class Memory:
 
     def __init__(self, transport: Transport) -> None:
         self._transport = transport
+        self._is_closed = False
 
     def __repr__(self) -> str:
         return f"<unsay.Memory {self._transport.url}>"
@@ -133,15 +135,21 @@ class Memory:
 
     def close(self) -> None:
         """Give the connections back, or close the file."""
+        self._is_closed = True
         self._transport.close()
 
     def sweep(self) -> None:
         """In a store of one's own: do what a crash left behind, drop what is over. A service does it."""
-        self._transport.sweep()
+        self._open().sweep()
 
     def ask(self, ask: Ask[A]) -> A:
         """Put a question of `unsay.verbs`."""
-        return self._transport.send(ask)
+        return self._open().send(ask)
+
+    def _open(self) -> Transport:
+        if self._is_closed:
+            raise ClosedError
+        return self._transport
 
     remember = _asked(verbs.remember)
     remember_batch = _asked(verbs.remember_batch)
@@ -192,6 +200,7 @@ class AsyncMemory:
 
     def __init__(self, transport: AsyncTransport) -> None:
         self._transport = transport
+        self._is_closed = False
 
     def __repr__(self) -> str:
         return f"<unsay.AsyncMemory {self._transport.url}>"
@@ -206,15 +215,21 @@ class AsyncMemory:
 
     async def close(self) -> None:
         """Give the connections back, or close the file."""
+        self._is_closed = True
         await self._transport.close()
 
     async def sweep(self) -> None:
         """As `Memory.sweep`."""
-        await self._transport.sweep()
+        await self._open().sweep()
 
     async def ask(self, ask: Ask[A]) -> A:
         """Put a question of `unsay.verbs`."""
-        return await self._transport.send(ask)
+        return await self._open().send(ask)
+
+    def _open(self) -> AsyncTransport:
+        if self._is_closed:
+            raise ClosedError
+        return self._transport
 
     remember = _awaited(verbs.remember)
     remember_batch = _awaited(verbs.remember_batch)

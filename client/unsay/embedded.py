@@ -9,7 +9,7 @@ from urllib.parse import unquote
 
 from unsay.errors import StoreError
 from unsay.transport import AsyncTransport, Transport, Written, judged
-from unsay_core.bootstrap.embedded import Embedded, ForeignFileError, packaged_embedder
+from unsay_core.bootstrap.embedded import DamagedFileError, Embedded, ForeignFileError, packaged_embedder
 from unsay_core.domain.errors import UnavailableError
 
 if TYPE_CHECKING:
@@ -60,7 +60,7 @@ def _opened(url: str, token: str | None, embedder: Choice) -> Embedded:
     chosen = packaged_embedder() if embedder == "packaged" else embedder
     try:
         return Embedded(_path(url), embedder=chosen, token=token)
-    except (OSError, ForeignFileError, UnavailableError) as refused:
+    except (OSError, DamagedFileError, ForeignFileError, UnavailableError) as refused:
         raise StoreError(f"{url} cannot be opened: {refused}") from refused
 
 
@@ -76,5 +76,8 @@ def _path(url: str) -> Path | None:
 
 def _answered(embedded: Embedded, written: Written) -> object:
     headers = {name.lower(): value for name, value in written.headers.items()}
-    answer = embedded.answer(written.method, written.path, written.query, headers, written.body or b"")
+    try:
+        answer = embedded.answer(written.method, written.path, written.query, headers, written.body or b"")
+    except (DamagedFileError, ForeignFileError) as broken:
+        raise StoreError(f"the store cannot be read: {broken}") from broken
     return judged(answer.status, answer.headers.get("Retry-After"), answer.body)

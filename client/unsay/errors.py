@@ -3,7 +3,8 @@
 UnsayError
 ├── UnreachableError                 no answer: the network, or the time-out
 ├── UnexpectedAnswerError            an answer that is not this service's
-├── StoreError                       a file that cannot be opened as a store of memories
+├── StoreError                       a file that cannot be opened, or read, as a store of memories
+├── ClosedError                      a call after `close()`
 └── ProblemError                     the service, or its gateway, refused
     ├── 400  InvalidRequestError
     │        └── InvalidScopeError · InvalidTimeError · InvalidLimitError
@@ -69,7 +70,14 @@ class UnexpectedAnswerError(UnsayError):
 
 
 class StoreError(UnsayError):
-    """A file that cannot be opened as a store: a link, another program's, a newer release's, out of reach."""
+    """A file that is no store: a link, another program's, a newer release's, a damaged one, out of reach."""
+
+
+class ClosedError(UnsayError):
+    """A call after `close()`, or after the `with` statement: nothing was sent."""
+
+    def __init__(self) -> None:
+        super().__init__("this memory is closed: open it again with connect")
 
 
 class ProblemError(UnsayError):

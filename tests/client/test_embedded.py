@@ -412,3 +412,48 @@ def test_a_receipt_speaks_of_no_backup_where_there_is_none(opened: Callable[...,
     receipt = memory.forget(memory.remember(LISBON, scope=SCOPE), reason="user_request")
     for told in (receipt, memory.erasure(receipt.id, scope=SCOPE), memory.erasures(scope=SCOPE).items[0]):
         assert {store.store for store in told.stores} == {"ledger", "document", "index"}
+
+
+def test_a_call_after_closing_is_said_so(url: str) -> None:
+    memory, another = unsay.connect(url, embedder=None), unsay.connect("https://x.example", token="t")
+    for each in (memory, another):
+        each.close()
+        each.close()
+        for call in (lambda m: m.list(scope=SCOPE), lambda m: m.remember(LISBON, scope=SCOPE)):
+            with pytest.raises(unsay.ClosedError, match="connect"):
+                call(each)
+
+    async def late() -> None:
+        third = unsay.connect_async(url, embedder=None)
+        await third.list(scope=SCOPE)
+        await third.close()
+        await third.list(scope=SCOPE)
+
+    with pytest.raises(unsay.ClosedError):
+        asyncio.run(late())
+
+
+@pytest.fixture
+def full(opened: Callable[..., unsay.Memory], tmp_path: Path) -> Path:
+    """A file with a few pages of memories in it."""
+    with opened() as memory:
+        memory.remember_batch([{"content": f"walrus {n} " * 80} for n in range(25)], scope=SCOPE)
+    return tmp_path / "memory.db"
+
+
+@pytest.mark.parametrize("kept", [100, 5_000, 0.5])
+def test_a_file_that_was_cut_off_is_no_store(url: str, full: Path, kept: float) -> None:
+    whole = full.read_bytes()
+    full.write_bytes(whole[: int(kept if kept > 1 else kept * len(whole))])
+    with pytest.raises(unsay.StoreError):
+        unsay.connect(url, embedder=None)
+
+
+def test_a_damaged_page_is_told_by_the_call_that_meets_it(
+    full: Path, opened: Callable[..., unsay.Memory]
+) -> None:
+    pages = [full.read_bytes()[at : at + 4_096] for at in range(0, full.stat().st_size, 4_096)]
+    full.write_bytes(b"".join(b"\x7f" * 4_096 if b"walrus" in page else page for page in pages))
+    memory = opened()
+    with pytest.raises(unsay.StoreError, match="damaged"):
+        memory.list(scope=SCOPE)

@@ -76,5 +76,5 @@ def test_nothing_prints_the_key():
 def test_a_closed_client_sends_nothing():
     with unsay.connect("https://x.example", token="t") as memory:
         pass
-    with pytest.raises(RuntimeError):
+    with pytest.raises(unsay.ClosedError):
         memory.get("mem_1", scope="a")

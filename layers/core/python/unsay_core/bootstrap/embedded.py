@@ -28,7 +28,7 @@ from unsay_core.adapters.sqlite.kept import (
     pepper_of,
 )
 from unsay_core.adapters.sqlite.owed import SqliteDueList, drop_outcomes, owed, running
-from unsay_core.adapters.sqlite.schema import ForeignFileError
+from unsay_core.adapters.sqlite.schema import DamagedFileError, ForeignFileError
 from unsay_core.adapters.sqlite.vectors import SqliteVectors, drop_others, unembedded
 from unsay_core.adapters.world import real_world
 from unsay_core.application.access import UseNotes
@@ -51,7 +51,7 @@ from unsay_core.contracts.portable import FORM
 from unsay_core.domain.errors import ForbiddenError, InvalidRequestError, NotFoundError
 from unsay_core.domain.scope import Action, Grant, Principal, PrincipalKind, Scope, ScopePattern
 from unsay_core.endpoints.call import Request
-from unsay_core.endpoints.router import Endpoints
+from unsay_core.endpoints.router import Endpoints, InternalError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -67,7 +67,7 @@ if TYPE_CHECKING:
     from unsay_core.endpoints.router import Answer
     from unsay_core.extraction.conversation import Batch
 
-__all__ = ["Embedded", "ForeignFileError", "packaged_embedder"]
+__all__ = ["DamagedFileError", "Embedded", "ForeignFileError", "packaged_embedder"]
 
 log = logging.getLogger("unsay")
 
@@ -90,7 +90,7 @@ class Embedded:
     """A deployment of one process: requests in, answers out. Threads may share it.
 
     `path` is the file, None for memory alone; with a token, whoever that is asks, and no more than they may.
-    Raises `ForeignFileError` for a path that is no ledger of ours.
+    Raises `ForeignFileError` for a path that is no ledger of ours, `DamagedFileError` for a broken one.
     """
 
     def __init__(
@@ -102,17 +102,23 @@ class Embedded:
         world: World | None = None,
     ) -> None:
         self._service = EmbeddedService(path, embedder, world or real_world())
-        self._endpoints = Endpoints(self._service, _log_fault)
+        self._damage: DamagedFileError | ForeignFileError | None = None
+        self._endpoints = Endpoints(self._service, self._note_fault)
         self._chores = Chores(self._service)
         self._token = token
         self._chores.see_to_what_is_due()
 
     def answer(self, method: str, path: str, query: str, headers: Mapping[str, str], body: bytes) -> Answer:
-        """Answer one request, as a gateway would pass it on."""
+        """Answer one request, as a gateway would pass it on.
+
+        Raises `DamagedFileError` or `ForeignFileError` where it is the file that cannot be read.
+        """
         if path == _RECALL:
             self._service.warm_up()
         request = Request(method, path, query, headers, body, uuid4().hex, self._identity)
         answer = self._endpoints.answer(request)
+        if answer.status == InternalError.status and self._damage is not None:
+            raise self._damage
         if method != "GET":
             self._chores.run()
         return answer
@@ -124,6 +130,11 @@ class Embedded:
     def close(self) -> None:
         """Close the file, and let the threads go that looked things up."""
         self._service.close()
+
+    def _note_fault(self, fault: Exception) -> None:
+        _log_fault(fault)
+        if isinstance(fault, DamagedFileError | ForeignFileError):
+            self._damage = fault
 
     def _identity(self) -> Identity:
         if self._token is None:

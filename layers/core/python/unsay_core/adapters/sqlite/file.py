@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
-from unsay_core.adapters.sqlite.schema import ForeignFileError, migrate
+from unsay_core.adapters.sqlite.schema import DamagedFileError, ForeignFileError, migrate
 from unsay_core.domain.errors import UnavailableError
 
 if TYPE_CHECKING:
@@ -71,7 +71,8 @@ class LedgerFile:
     def connection(self) -> Iterator[sqlite3.Connection]:
         """A connection outside any transaction; what is left open is rolled back.
 
-        Raises `UnavailableError` for a file that is locked too long, full or out of reach.
+        Raises `UnavailableError` for a file that is locked too long, full or out of reach, `DamagedFileError`
+        and `ForeignFileError` for one that is not to be read.
         """
         with _translated():
             connection = self._take()
@@ -163,6 +164,8 @@ def _translated() -> Iterator[None]:
         code = getattr(refused, "sqlite_errorcode", 0) & 0xFF
         if code == sqlite3.SQLITE_NOTADB:
             raise ForeignFileError("this file is not a ledger") from refused
+        if code == sqlite3.SQLITE_CORRUPT:
+            raise DamagedFileError("this ledger is damaged") from refused
         if isinstance(refused, sqlite3.OperationalError) and code in _OUTAGES:
             raise UnavailableError("the ledger cannot serve this now") from refused
         raise

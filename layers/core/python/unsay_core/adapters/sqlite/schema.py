@@ -62,6 +62,10 @@ class ForeignFileError(Exception):
     """Not a ledger of ours, or one that a newer release has written."""
 
 
+class DamagedFileError(Exception):
+    """A ledger of ours that lacks a part, or has a page that is none."""
+
+
 def migrate(connection: sqlite3.Connection) -> None:
     """Bring a file to the current version, whoever else is opening it.
 
