@@ -52,7 +52,7 @@ def connect(
 
     Raises `ValueError` for an `http://` URL of another machine, `StoreError` for a file that is no store.
     """
-    if _is_embedded(url):
+    if is_embedded(url):
         from unsay.embedded import InProcess
 
         return Memory(InProcess(url, token, embedder))
@@ -70,7 +70,7 @@ def connect_async(
     transport: httpx.AsyncBaseTransport | None = None,
 ) -> AsyncMemory:
     """`connect`, for an event loop."""
-    if _is_embedded(url):
+    if is_embedded(url):
         from unsay.embedded import AsyncInProcess
 
         return AsyncMemory(AsyncInProcess(url, token, embedder))
@@ -79,7 +79,8 @@ def connect_async(
     return AsyncMemory(AsyncHttps(url, _required(token), timeout=timeout, transport=transport))
 
 
-def _is_embedded(url: str) -> bool:
+def is_embedded(url: str) -> bool:
+    """True for a store in this process: no service, and no key that is needed."""
     return url.startswith(("sqlite:", "memory:"))
 
 

@@ -1,5 +1,6 @@
 """The command line: every command in a pipe and at a terminal, and what its refusals exit with."""
 
+import importlib.metadata
 import json
 import os
 import pty
@@ -407,6 +408,26 @@ def test_who_names_no_service_has_a_store_of_their_own(home, monkeypatch):
     assert "is ok" in piped("doctor").output
     monkeypatch.setenv("UNSAY_TOKEN", "t")
     assert "UNSAY_URL" in piped("list").stderr
+
+
+def test_the_environments_key_is_a_services_and_a_flags_is_the_stores(home, monkeypatch):
+    url = f"sqlite:///{home}/memory.db"
+    monkeypatch.setenv("UNSAY_TOKEN", "a-key-of-a-service")
+    monkeypatch.setenv("UNSAY_SCOPE", SCOPE)
+    assert piped("--url", url, "remember", LISBON).exit_code == 0
+    monkeypatch.setenv("UNSAY_URL", url)
+    assert LISBON in piped("list").output
+    assert piped("--token", "unsay_nobody", "list").exit_code == 4
+    monkeypatch.delenv("UNSAY_URL")
+    piped("config", "set", "--url", "https://x.example", "--token", "-", typed="a-key-of-a-service\n")
+    assert LISBON in piped("--url", url, "list").output
+    piped("config", "set", "--url", url, "--token", "-", typed="unsay_nobody\n")
+    assert piped("list").exit_code == 4
+
+
+def test_the_command_says_which_release_it_is():
+    said = piped("--version")
+    assert (said.exit_code, said.output) == (0, f"unsay {importlib.metadata.version('unsay')}\n")
 
 
 def test_a_store_that_cannot_be_opened_exits_with_three_and_no_traceback(home):

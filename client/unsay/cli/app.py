@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.metadata
 from typing import Annotated, Any
 
 import typer
@@ -73,6 +74,12 @@ for commands in (
     app.registered_groups += commands.registered_groups
 
 
+def _say_version(is_asked: bool) -> None:
+    if is_asked:
+        typer.echo(f"unsay {importlib.metadata.version('unsay')}")
+        raise typer.Exit
+
+
 @app.callback()
 def main_options(
     context: typer.Context,
@@ -81,9 +88,16 @@ def main_options(
         typer.Option(help="The service, or sqlite:///FILE; else UNSAY_URL, else the profile's."),
     ] = None,
     token: Annotated[
-        str | None, typer.Option(help="The key; else UNSAY_TOKEN, else the profile's. Others may see a flag.")
+        str | None,
+        typer.Option(
+            help="The key; else, for a service, UNSAY_TOKEN or the profile's. Others may see a flag."
+        ),
     ] = None,
     profile: Annotated[str, typer.Option(envvar="UNSAY_PROFILE", help="Which profile.")] = DEFAULT_PROFILE,
+    version: Annotated[
+        bool,
+        typer.Option("--version", help="Say which release this is.", is_eager=True, callback=_say_version),
+    ] = False,
 ) -> None:
     """Agent memory you own, and can take back."""
     context.obj = Session(Profile(url, token), profile)

@@ -15,6 +15,7 @@ import unsay
 from unsay.cli.profiles import DEFAULT_PROFILE, Profile, ProfileError, ProfileFile, from_environment
 from unsay.cli.show import as_json
 from unsay.cli.store import default_store
+from unsay.client import is_embedded
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -57,10 +58,17 @@ class Session:
             raise ProfileError(
                 "A key of which service? Set UNSAY_URL, or keep it: unsay config set --url URL"
             )
+        if url is not None and is_embedded(url):
+            token = self._key_of_a_store(url)
         try:
             return unsay.connect(url or default_store(), token=token)
         except ValueError as refused:
             raise ProfileError(f"{url}: {refused}") from None
+
+    def _key_of_a_store(self, url: str) -> str | None:
+        """A key that is meant for this store: the environment's, or another profile's, is a service's."""
+        stored = ProfileFile().profile(self.profile_name)
+        return self.flags.token or (stored.token if stored.url == url else None)
 
     def scope(self, given: str | None) -> str:
         """The scope that is meant; there is no default of ours."""
