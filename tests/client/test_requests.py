@@ -38,6 +38,7 @@ ERASURE = {
     "stores": [],
     "audit_seq": 2,
     "digest": "d",
+    "actor": "key_1",
 }
 FOUND = MemoryOut.model_validate(MEMORY)
 
