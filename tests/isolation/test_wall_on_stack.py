@@ -79,7 +79,10 @@ class Ward:
         reason = {"reason": "test"}
         erased = self.client.delete(f"/v1/memories/{gone['id']}", params=where | reason).json()
         graves = self.client.get("/v1/tombstones", params=where).json()["items"]
+        job = self.client.post("/v1/consolidate", json={"scope": scope, "dry_run": True})
+        assert job.status_code == 202, job.text
         self.ids[scope] = {
+            "jobs": job.json()["id"],
             "memories": memory["id"],
             "reviews": memory["id"],
             "erasures": erased["id"],
@@ -92,7 +95,12 @@ class Ward:
         where, ids = {"scope": scope}, self.ids[scope]
         memory = self.client.get(f"/v1/memories/{ids['memories']}", params=where).json()
         receipt = self.client.get(f"/v1/erasures/{ids['erasures']}", params=where).json()
-        return (memory["index"]["state"], receipt["state"]) == ("indexed", "complete")
+        job = self.client.get(f"/v1/jobs/{ids['jobs']}", params=where).json()
+        return (memory["index"]["state"], receipt["state"], job["state"]) == (
+            "indexed",
+            "complete",
+            "complete",
+        )
 
     def logged(self, function: str) -> str:
         logs = self.stack.aws("logs")

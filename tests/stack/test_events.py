@@ -48,7 +48,12 @@ def test_a_memorys_life_is_told_in_order_without_its_words(stack: Stack, listene
         erasure = client.delete(
             f"/v1/memories/{new['id']}", params={**scope, "reason": "user_request"}
         ).json()
-    heard = eventually(lambda: found if len(found := listener()) >= 3 else None)
+
+    def about_it():
+        found = [e for e in listener() if e["detail"].get("memory_id") in (made["id"], new["id"])]
+        return found if len(found) >= 3 else None
+
+    heard = eventually(about_it)
     told = [(event["detail-type"], event["detail"]["memory_id"]) for event in heard]
     assert sorted(told) == sorted(
         [

@@ -45,12 +45,9 @@ class Run:
     def post(self, verb: str) -> Any:
         return self._client.post(f"/v1/conversations/run-1/{verb}", params={"scope": self.scope})
 
-    def over(self, state: str = "done") -> Any:
+    def over(self, state: str = "done", within: float = 120) -> Any:
         """The batches, once all of them are over; they have to be in that state."""
-        found = eventually(
-            lambda: [] if self._unfinished() else self.read()["batches"],
-            within=120,
-        )
+        found = eventually(lambda: [] if self._unfinished() else self.read()["batches"], within=within)
         assert {batch["state"] for batch in found} == {state}, found
         return found
 
@@ -188,7 +185,7 @@ def test_calls_delivered_thrice_in_any_order_and_a_shaky_world_leave_each_memory
     for call in chance.sample(calls, len(calls)):
         stack.aws("sqs").send_message(QueueUrl=queue, MessageBody=call)
     for number, run in enumerate(runs):
-        batches_of_run = run.over()
+        batches_of_run = run.over(within=400)
         found = [memory["content"] for memory in run.memories()]
         assert sorted(found) == sorted(f"I own cup {number} of {each}." for each in range(12))
         assert sum(len(batch["created"]) for batch in batches_of_run) == 12

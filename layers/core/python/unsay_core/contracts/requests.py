@@ -6,7 +6,7 @@ from datetime import datetime, timedelta
 from decimal import Decimal
 from typing import Annotated, Any, Literal
 
-from pydantic import BeforeValidator, Field, WithJsonSchema, model_validator
+from pydantic import BeforeValidator, ConfigDict, Field, WithJsonSchema, model_validator
 
 from unsay_core.contracts.base import (
     Content,
@@ -286,6 +286,8 @@ def _as_kept(value: Any) -> Any:
 
 class Selector(Wire):
     """What to forget: exactly one of these."""
+
+    model_config = ConfigDict(json_schema_extra={"examples": [{"filter": {"tags": ["trip"]}}]})
 
     ids: Annotated[list[MemoryId], Field(min_length=1, max_length=MOST_IDS)] | None = None
     filter: SelectedFields | None = None
