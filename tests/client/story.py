@@ -226,7 +226,8 @@ def _changing(told: Told, home: str) -> None:
     told.ask("gone at once", lambda m: m.get(beside))
     told.until(lambda: told.memory.erasure(went.id, scope=home).state == "complete")
     told.ask("its receipt", lambda m: m.erasure(went.id, scope=home))
-    told.ask("nothing to prune", lambda m: m.prune(scope=home))
+    pruned = told.ask("nothing to prune", lambda m: m.prune(scope=home))
+    told.until(lambda: told.memory.erasure(pruned.id, scope=home).state == "complete")
 
 
 def _deciding(told: Told, home: str) -> None:
