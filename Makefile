@@ -52,7 +52,7 @@ check: $(READY) ## The quick gate for every edit: style, types, arrows, fast tes
 	@mkdir -p build; $(VENV)/lint-imports > build/lint-imports.txt 2>&1 || (cat build/lint-imports.txt; false)
 	@$(VENV)/pytest -n 2 $(COVERAGE) -m "not stack and not deploy" --ignore tests/package --ignore tests/infra --ignore tests/local --ignore tests/model --ignore tests/fuzz --ignore tests/isolation
 
-# Every branch of the rules (domain, retrieval, extraction) is run, or the whole gate fails.
+# Every branch of the rules (domain, retrieval, extraction, jobs) is run, or the whole gate fails.
 test: COVERAGE := --cov
 test: $(READY) $(NODE_READY) synth check ## The whole gate, offline: everything above, the local cloud, the deployed stack, the CDK
 	@$(VENV)/pytest -n 2 -m "not stack and not deploy" tests/model tests/fuzz tests/isolation

@@ -15,7 +15,7 @@ ROOT = Path(__file__).resolve().parents[2]
 CORE = ROOT / "layers" / "core" / "python" / "unsay_core"
 FUNCTIONS = ROOT / "functions"
 DEPLOYED = sorted([*CORE.rglob("*.py"), *FUNCTIONS.rglob("*.py")])
-INNER = ("domain", "retrieval", "extraction", "application")
+INNER = ("domain", "retrieval", "extraction", "jobs", "application")
 
 
 def name_of(path: Path) -> str:

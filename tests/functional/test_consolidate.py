@@ -15,9 +15,9 @@ from unsay_core.application.jobs import run_job, task_of
 from unsay_core.application.ledger import job_ref
 from unsay_core.application.replay import IdempotencyKey
 from unsay_core.domain.errors import NotFoundError
-from unsay_core.domain.job import Job, JobState
 from unsay_core.domain.memory import Kind
 from unsay_core.domain.scope import Action, Scope
+from unsay_core.jobs.job import Job, JobState
 
 TEA, TEA_NOW = "Alice likes green tea a lot.", "Alice likes green tea a lot now."
 SCOPE = "acme/alice"

@@ -35,8 +35,8 @@ from unsay_core.application.transfer_jobs import (
 )
 from unsay_core.application.transfers import IMPORTS, upload_name
 from unsay_core.domain.errors import ForbiddenError, InvalidRequestError, NotFoundError
-from unsay_core.domain.job import JobState
 from unsay_core.domain.scope import Action, PrincipalKind
+from unsay_core.jobs.job import JobState
 
 LISBON, PORTO = "Alice lives in Lisbon.", "Alice lives in Porto."
 CARRIER = principal("acme/*", Action.TRANSFER, kind=PrincipalKind.AGENT, key="key_carrier")

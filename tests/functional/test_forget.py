@@ -10,8 +10,8 @@ from tests.support.fakes import FakeService
 from tests.support.http import Caller
 from unsay_core.application.ledger import Area
 from unsay_core.application.ports import ConflictError
-from unsay_core.domain.erasure import Erasure
 from unsay_core.domain.tombstone import Tombstone
+from unsay_core.jobs.erasure import Erasure
 
 if TYPE_CHECKING:
     from unsay_core.application.ledger import Change

@@ -11,7 +11,7 @@ from tests.support.erasing import Eraser
 from tests.support.extraction import Talk
 from tests.support.workers import index_all
 from unsay_core.application.ledger import HEAD, Area
-from unsay_core.domain.erasure import Phase
+from unsay_core.jobs.erasure import Phase
 
 if TYPE_CHECKING:
     from tests.support.fakes import FakeService

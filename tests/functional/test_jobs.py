@@ -20,8 +20,8 @@ from unsay_core.application.jobs import NotYetError, OutrunError, Step, move, ru
 from unsay_core.application.ledger import Area, Pending, job_ref, memory_ref, pending_ref
 from unsay_core.application.ports import IndexTask, JobTask
 from unsay_core.application.sweep import TIDY, sweep
-from unsay_core.domain.job import Job, JobKind, JobState
 from unsay_core.domain.scope import Action, Scope
+from unsay_core.jobs.job import Job, JobKind, JobState
 
 if TYPE_CHECKING:
     from types import ModuleType

@@ -23,9 +23,9 @@ from unsay_core.application.ledger import (
 )
 from unsay_core.application.review import RESTATED
 from unsay_core.domain.audit import AuditEntry
-from unsay_core.domain.erasure import Erasure
 from unsay_core.domain.memory import Memory
 from unsay_core.domain.tombstone import Tombstone
+from unsay_core.jobs.erasure import Erasure
 
 SCOPE = "acme/alice"
 LISBON, PORTO, FARO, TEA, DOG = (

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from tests.support.fakes import FakeService
     from tests.support.http import Answer, Caller
-    from unsay_core.domain.erasure import Erasure
+    from unsay_core.jobs.erasure import Erasure
 
 SCOPE = "acme/alice"
 

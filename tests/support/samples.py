@@ -19,8 +19,6 @@ from unsay_core.application.ledger import (
     Work,
 )
 from unsay_core.domain.audit import AuditEntry, Event, Happening, sealed
-from unsay_core.domain.erasure import Cascaded, Erasure, Fence, Phase
-from unsay_core.domain.job import Job, JobKind, JobProblem, JobState
 from unsay_core.domain.memory import (
     Because,
     Fact,
@@ -50,6 +48,8 @@ from unsay_core.extraction.conversation import (
     Upload,
     UploadState,
 )
+from unsay_core.jobs.erasure import Cascaded, Erasure, Fence, Phase
+from unsay_core.jobs.job import Job, JobKind, JobProblem, JobState
 
 AT = datetime(2026, 5, 1, 9, 30, 0, 123456, tzinfo=UTC)
 SECOND = AT.replace(microsecond=0)

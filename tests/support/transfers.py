@@ -10,8 +10,8 @@ from unsay_core.application.export_memories import export_step
 from unsay_core.application.import_lines import OnConflict
 from unsay_core.application.import_memories import import_step
 from unsay_core.application.transfer_jobs import Export, Import, begin_export, begin_import
-from unsay_core.domain.job import Job, JobKind
 from unsay_core.domain.scope import Scope
+from unsay_core.jobs.job import Job, JobKind
 
 if TYPE_CHECKING:
     from tests.support.fakes import FakeService

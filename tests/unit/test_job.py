@@ -2,7 +2,7 @@
 
 from datetime import UTC, datetime
 
-from unsay_core.domain.job import MOST_PROBLEMS, Job, JobKind, JobProblem, JobState
+from unsay_core.jobs.job import MOST_PROBLEMS, Job, JobKind, JobProblem, JobState
 
 AT = datetime(2026, 5, 1, tzinfo=UTC)
 BEGUN = Job("job_1", JobKind.EXPORT, JobState.RUNNING, "key_1", AT, epoch=0)

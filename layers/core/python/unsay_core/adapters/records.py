@@ -30,12 +30,12 @@ from unsay_core.application.ledger import (
 from unsay_core.application.ports import UnreadableError
 from unsay_core.contracts import exact_json
 from unsay_core.domain.audit import AuditEntry
-from unsay_core.domain.erasure import Erasure
-from unsay_core.domain.job import Job
 from unsay_core.domain.memory import Memory
 from unsay_core.domain.timeline import rfc3339
 from unsay_core.domain.tombstone import Tombstone
 from unsay_core.extraction.conversation import Batch, Message, Plan, Ready, Run, Upload
+from unsay_core.jobs.erasure import Erasure
+from unsay_core.jobs.job import Job
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -20,10 +20,10 @@ from unsay_core.application.replay import IdempotencyKey, earlier_outcome, keep_
 from unsay_core.application.settle import change, settle
 from unsay_core.domain.audit import Event, Happening
 from unsay_core.domain.errors import ForgottenError, NotFoundError
-from unsay_core.domain.job import Job, JobKind, JobProblem, JobState
 from unsay_core.domain.lifecycle import Act, may
 from unsay_core.domain.memory import Because, Kind, Memory, Source, Status, Trust
 from unsay_core.extraction.likeness import groups
+from unsay_core.jobs.job import Job, JobKind, JobProblem, JobState
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -44,8 +44,8 @@ if TYPE_CHECKING:
     from unsay_core.application.ledger import Entry, Expectation, Ref
     from unsay_core.application.ports import OpenScope
     from unsay_core.domain.audit import Happening
-    from unsay_core.domain.erasure import Fence
     from unsay_core.domain.memory import Because, Fact, Memory
+    from unsay_core.jobs.erasure import Fence
 
 T = TypeVar("T")
 

@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING
 from zlib import crc32
 
 from unsay_core.application.ledger import Head
-from unsay_core.domain.erasure import Erasure
-from unsay_core.domain.job import Job, JobState
 from unsay_core.domain.memory import Memory, Status
 from unsay_core.extraction.conversation import Ready, Run
+from unsay_core.jobs.erasure import Erasure
+from unsay_core.jobs.job import Job, JobState
 
 if TYPE_CHECKING:
     from datetime import datetime

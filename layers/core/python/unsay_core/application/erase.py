@@ -21,10 +21,10 @@ from unsay_core.application.ledger import HEAD, Area, erasure_ref, memory_ref, r
 from unsay_core.application.settle import settle
 from unsay_core.application.verdict import Verdict, put_receipt
 from unsay_core.domain.audit import Event, Happening
-from unsay_core.domain.erasure import Erasure, Fence, Phase
 from unsay_core.domain.lifecycle import Act, may
 from unsay_core.domain.memory import Memory
-from unsay_core.domain.selection import sources_of
+from unsay_core.jobs.erasure import Erasure, Fence, Phase
+from unsay_core.jobs.selection import sources_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

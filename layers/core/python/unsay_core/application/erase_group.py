@@ -17,10 +17,10 @@ from unsay_core.application.ledger import Reviewable, Waiting, erasure_ref, memo
 from unsay_core.application.slots import leave_slot
 from unsay_core.application.verdict import put_receipt
 from unsay_core.domain.audit import Event, Happening
-from unsay_core.domain.erasure import Cascaded, Erasure
 from unsay_core.domain.lifecycle import Act, after, may
 from unsay_core.domain.memory import Memory, Review, Status
 from unsay_core.domain.tombstone import Tombstone, TombstoneKind
+from unsay_core.jobs.erasure import Cascaded, Erasure
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence

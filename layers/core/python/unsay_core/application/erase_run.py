@@ -13,9 +13,9 @@ from unsay_core.application.jobs import move
 from unsay_core.application.ledger import Area, Ref, erasure_ref, ref_of, run_ref, value_tombstone_ref
 from unsay_core.application.settle import settle
 from unsay_core.domain.audit import Event
-from unsay_core.domain.erasure import Erasure, Phase
 from unsay_core.domain.tombstone import Tombstone, TombstoneKind
 from unsay_core.extraction.conversation import Message, Run
+from unsay_core.jobs.erasure import Erasure, Phase
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from unsay_core.application.ledger import Entry
     from unsay_core.application.ports import JobScope, Ledger, World
     from unsay_core.application.verdict import Verdict
-    from unsay_core.domain.erasure import Fence
+    from unsay_core.jobs.erasure import Fence
 
 PARTS = 30  # of a run, removed in one transaction
 MOST_GRAVES = 60  # dug in it

@@ -31,10 +31,10 @@ from unsay_core.application.ledger import (
 )
 from unsay_core.application.settle import settle
 from unsay_core.domain.audit import Event, Happening
-from unsay_core.domain.erasure import Erasure, Phase, retained
 from unsay_core.domain.memory import Memory
 from unsay_core.domain.tombstone import Tombstone, TombstoneKind
 from unsay_core.extraction.conversation import Message, Run
+from unsay_core.jobs.erasure import Erasure, Phase, retained
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from unsay_core.application.ledger import Entry, Ref
     from unsay_core.application.ports import JobScope, World
     from unsay_core.application.verdict import Verdict
-    from unsay_core.domain.erasure import Fence
+    from unsay_core.jobs.erasure import Fence
 
 PAGE = 90  # entries looked at, and maybe removed, in one step
 STATES_AT_ONCE = 10

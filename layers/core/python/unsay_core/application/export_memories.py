@@ -18,9 +18,9 @@ from unsay_core.application.ledger import HEAD, Area, Head, job_ref, version_ref
 from unsay_core.application.pages import Page, page_of
 from unsay_core.application.settle import settle
 from unsay_core.application.transfers import EXPORTS, Portable, remove_files
-from unsay_core.domain.job import Job, JobProblem
 from unsay_core.domain.memory import Memory, Status, Trust
 from unsay_core.domain.timeline import rfc3339
+from unsay_core.jobs.job import Job, JobProblem
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

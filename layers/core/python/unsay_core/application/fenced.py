@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from unsay_core.application.ledger import Change, Entry, Ref
     from unsay_core.application.ports import Ledger
-    from unsay_core.domain.erasure import Fence
+    from unsay_core.jobs.erasure import Fence
 
 READ_MOST = 100  # places in one read of the ledger
 LOOKED_AT = 1_000  # entries looked at for one page

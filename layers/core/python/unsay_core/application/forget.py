@@ -11,10 +11,10 @@ from unsay_core.application.fenced import FencedLedger
 from unsay_core.application.ledger import erasure_ref, id_tombstone_ref, memory_ref
 from unsay_core.application.settle import settle
 from unsay_core.application.verdict import Verdict
-from unsay_core.domain.erasure import Erasure
 from unsay_core.domain.errors import AlreadyForgottenError, NotFoundError, UnsayError
 from unsay_core.domain.memory import Reason
 from unsay_core.domain.tombstone import Tombstone, TombstoneKind
+from unsay_core.jobs.erasure import Erasure
 
 if TYPE_CHECKING:
     from unsay_core.application.ports import OpenScope, World

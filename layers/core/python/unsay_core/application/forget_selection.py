@@ -14,11 +14,11 @@ from unsay_core.application.policy import refuse_secrets
 from unsay_core.application.replay import IdempotencyKey, earlier_outcome, keep_outcome
 from unsay_core.application.settle import change
 from unsay_core.domain.audit import Event, Happening
-from unsay_core.domain.erasure import Erasure, Fence, Phase
 from unsay_core.domain.errors import BusyError, NotFoundError
 from unsay_core.domain.memory import Memory, Reason
-from unsay_core.domain.selection import Selection
 from unsay_core.domain.tombstone import Tombstone, TombstoneKind
+from unsay_core.jobs.erasure import Erasure, Fence, Phase
+from unsay_core.jobs.selection import Selection
 
 if TYPE_CHECKING:
     from unsay_core.application.draft import Draft

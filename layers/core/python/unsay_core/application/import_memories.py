@@ -22,7 +22,7 @@ from unsay_core.application.ledger import HEAD, Head, job_ref
 from unsay_core.application.settle import settle
 from unsay_core.application.transfers import IMPORTS, Portable, remove_files, upload_name
 from unsay_core.domain.errors import UnsayError
-from unsay_core.domain.job import Job, JobProblem
+from unsay_core.jobs.job import Job, JobProblem
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

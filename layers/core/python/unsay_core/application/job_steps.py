@@ -11,7 +11,7 @@ from unsay_core.application.import_memories import import_step
 from unsay_core.application.jobs import ERASURE
 from unsay_core.application.tidy import tidy_step
 from unsay_core.application.transfers import TransferScope
-from unsay_core.domain.job import Job, JobKind
+from unsay_core.jobs.job import Job, JobKind
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

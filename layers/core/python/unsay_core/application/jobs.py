@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING, Protocol, TypeAlias, TypeVar
 from unsay_core.application.fenced import FencedLedger
 from unsay_core.application.ledger import Area, Ref
 from unsay_core.application.ports import ConflictError, JobTask
-from unsay_core.domain.erasure import Erasure
 from unsay_core.domain.errors import BusyError
-from unsay_core.domain.job import Job, JobState
 from unsay_core.domain.scope import Principal, PrincipalKind
+from unsay_core.jobs.erasure import Erasure
+from unsay_core.jobs.job import Job, JobState
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

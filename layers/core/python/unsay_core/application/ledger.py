@@ -12,12 +12,12 @@ from enum import StrEnum
 from typing import Any, Generic, TypeAlias, TypeVar
 
 from unsay_core.domain.audit import GENESIS, AuditEntry
-from unsay_core.domain.erasure import Erasure, Fence
-from unsay_core.domain.job import Job
 from unsay_core.domain.memory import Fact, Memory
 from unsay_core.domain.timeline import Interval
 from unsay_core.domain.tombstone import Tombstone, TombstoneKind
 from unsay_core.extraction.conversation import Batch, Message, Plan, Ready, Run, Upload
+from unsay_core.jobs.erasure import Erasure, Fence
+from unsay_core.jobs.job import Job
 
 
 class Area(StrEnum):

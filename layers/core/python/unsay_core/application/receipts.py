@@ -10,7 +10,7 @@ from unsay_core.domain.errors import NotFoundError
 
 if TYPE_CHECKING:
     from unsay_core.application.ports import OpenScope
-    from unsay_core.domain.erasure import Erasure
+    from unsay_core.jobs.erasure import Erasure
 
 
 def receipt(erasure_id: str, opened: OpenScope) -> Erasure:

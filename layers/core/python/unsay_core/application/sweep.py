@@ -15,7 +15,7 @@ from unsay_core.application.jobs import is_idle, task_of
 from unsay_core.application.ledger import Area, Ref, job_ref, memory_ref
 from unsay_core.application.settle import settle
 from unsay_core.domain.audit import Event, Happening
-from unsay_core.domain.job import Job, JobKind, JobState
+from unsay_core.jobs.job import Job, JobKind, JobState
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence

@@ -17,9 +17,9 @@ from unsay_core.application.jobs import move
 from unsay_core.application.ledger import Area, Pending, job_ref, memory_ref, pending_ref, ref_of
 from unsay_core.application.settle import settle
 from unsay_core.domain.audit import Event, Happening
-from unsay_core.domain.job import Job
 from unsay_core.domain.memory import Memory
 from unsay_core.domain.tombstone import Tombstone, TombstoneKind
+from unsay_core.jobs.job import Job
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence

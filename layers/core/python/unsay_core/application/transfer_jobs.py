@@ -13,8 +13,8 @@ from unsay_core.application.settle import change
 from unsay_core.application.transfers import IMPORTS, upload_name
 from unsay_core.domain.audit import Event, Happening
 from unsay_core.domain.errors import InvalidRequestError, NotFoundError
-from unsay_core.domain.job import Job, JobKind, JobState
 from unsay_core.domain.scope import Action
+from unsay_core.jobs.job import Job, JobKind, JobState
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

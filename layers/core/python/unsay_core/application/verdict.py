@@ -6,15 +6,15 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from unsay_core.application.ledger import erasure_ref
-from unsay_core.domain.erasure import MOST_CASCADED
+from unsay_core.jobs.erasure import MOST_CASCADED
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from unsay_core.application.draft import Draft
-    from unsay_core.domain.erasure import Cascaded, Erasure
     from unsay_core.domain.memory import Memory, Reason
     from unsay_core.domain.tombstone import TombstoneKind
+    from unsay_core.jobs.erasure import Cascaded, Erasure
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,9 +19,9 @@ from unsay_core.application.sweep import SWEEPER
 from unsay_core.bootstrap.aws import Keyed
 from unsay_core.bootstrap.generations import NoSearch, watched
 from unsay_core.contracts.portable import FORM
-from unsay_core.domain.job import JobKind
 from unsay_core.domain.scope import Principal, PrincipalKind
 from unsay_core.generations import parse_generations
+from unsay_core.jobs.job import JobKind
 
 if TYPE_CHECKING:
     from unsay_core.application.ports import JobTask

@@ -5,8 +5,8 @@ from __future__ import annotations
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
-from unsay_core.domain.erasure import Phase
 from unsay_core.domain.timeline import rfc3339
+from unsay_core.jobs.erasure import Phase
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -17,9 +17,9 @@ if TYPE_CHECKING:
     from unsay_core.application.statistics import Statistics
     from unsay_core.application.verify_audit import Verification
     from unsay_core.domain.audit import AuditEntry
-    from unsay_core.domain.erasure import Erasure
     from unsay_core.domain.memory import Imported, Memory, Review, Source
     from unsay_core.domain.tombstone import Tombstone
+    from unsay_core.jobs.erasure import Erasure
 
 BACKUP = timedelta(days=35)  # how long the tables' point-in-time recovery reaches back
 

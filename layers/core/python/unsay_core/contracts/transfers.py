@@ -9,13 +9,13 @@ from pydantic import Field, WithJsonSchema, model_validator
 
 from unsay_core.contracts.base import ScopeField, Wire, refuse
 from unsay_core.contracts.schemas import Answer
-from unsay_core.domain.job import JobKind
 from unsay_core.domain.timeline import rfc3339
+from unsay_core.jobs.job import JobKind
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from unsay_core.domain.job import Job
+    from unsay_core.jobs.job import Job
 
 MOST_ITEMS = 100
 MOST_PARTS = 1_000

@@ -19,15 +19,15 @@ from unsay_core.contracts import exact_json, requests
 from unsay_core.contracts import transfers as wire
 from unsay_core.domain.errors import NotFoundError
 from unsay_core.domain.ids import require_id
-from unsay_core.domain.job import JobKind
 from unsay_core.domain.scope import Action
 from unsay_core.endpoints.reply import Reply, address
+from unsay_core.jobs.job import JobKind
 
 if TYPE_CHECKING:
     from unsay_core.application.transfers import TransferScope
-    from unsay_core.domain.job import Job
     from unsay_core.endpoints.call import Call
     from unsay_core.endpoints.service import Service
+    from unsay_core.jobs.job import Job
 
 
 def export_scope(call: Call, service: Service) -> Reply:

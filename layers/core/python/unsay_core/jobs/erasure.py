@@ -9,8 +9,8 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from unsay_core.domain.memory import Reason
-from unsay_core.domain.selection import Selection
 from unsay_core.domain.tombstone import TombstoneKind
+from unsay_core.jobs.selection import Selection
 
 if TYPE_CHECKING:
     from unsay_core.domain.memory import Memory
