@@ -137,7 +137,7 @@ def admin(place: Place, *arguments: str) -> subprocess.Popen[str]:
 
 
 def ended(process: subprocess.Popen[str]) -> tuple[int, str]:
-    said, _ = process.communicate(timeout=300)
+    said, _ = process.communicate(timeout=600)  # a worker that a deployment replaced holds its calls a while
     return process.returncode, said
 
 
