@@ -24,7 +24,7 @@ from pathlib import Path
 from typing import IO, Any, cast
 
 from ministack.core import lambda_runtime as runtime
-from ministack.services import lambda_svc
+from ministack.services import lambda_svc, sts
 
 from local.place import HOST, PYTHON_NEEDS
 
@@ -43,6 +43,7 @@ PATCHES = {
         "_resolve_layer_zip",
         "lambda_execute_result_to_api_proxy_response",
     ),
+    "ministack.services.sts": ("_sessions", "_evict_expired_sessions", "_session_expired"),
 }
 
 _BOOTSTRAP = Path(__file__).with_name("lambda_bootstrap.py")
@@ -61,6 +62,13 @@ class WorkerDiedError(RuntimeError):
 
 def _unpacked_root() -> Path:
     return Path(os.environ["STATE_DIR"]).parent / "unpacked"
+
+
+def evict_sessions() -> None:
+    """Drop expired sessions, looking at a copy: the threads of workers register their own meanwhile."""
+    for key, session in sts._sessions.copy().items():
+        if sts._session_expired(session):
+            sts._sessions.pop(key, None)
 
 
 def unpacked(archive: bytes) -> Path:
@@ -280,3 +288,4 @@ def install() -> None:
         shutil.rmtree(left_over)
     runtime._worker_class_for = _worker_class
     lambda_svc.lambda_execute_result_to_api_proxy_response = _proxy_response
+    sts._evict_expired_sessions = evict_sessions

@@ -192,7 +192,8 @@ def _load_queues(data: dict[str, Any]) -> None:
 
 def _sessions() -> dict[str, Any]:
     now = time.time()
-    return {key: session for key, session in sts._sessions.items() if session.get("Expiration", 0) > now}
+    held = sts._sessions.copy().items()
+    return {key: session for key, session in held if session.get("Expiration", 0) > now}
 
 
 def _load_sessions(data: dict[str, Any]) -> None:
