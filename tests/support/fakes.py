@@ -34,11 +34,12 @@ from unsay_core.application.ports import (
     JobScope,
     OpenScope,
     ProjectScope,
+    TransferScope,
     WorkScope,
 )
 from unsay_core.application.scopes import NotedOnce
 from unsay_core.application.sweep import Due
-from unsay_core.application.transfers import StoredFile, TransferScope
+from unsay_core.application.transfers import StoredFile
 from unsay_core.application.uploads import Address, Intake, IntakeScope, TranscriptError
 from unsay_core.bootstrap.aws import EXTRACTOR
 from unsay_core.bootstrap.generations import NoSearch

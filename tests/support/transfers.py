@@ -15,7 +15,7 @@ from unsay_core.jobs.job import Job, JobKind
 
 if TYPE_CHECKING:
     from tests.support.fakes import FakeService
-    from unsay_core.application.transfers import TransferScope
+    from unsay_core.application.ports import TransferScope
     from unsay_core.domain.scope import Principal
 
 STEPS = {JobKind.EXPORT: export_step, JobKind.IMPORT: import_step}

@@ -26,8 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from datetime import datetime
 
-    from unsay_core.application.ports import World
-    from unsay_core.application.transfers import TransferScope
+    from unsay_core.application.ports import TransferScope, World
 
 FORMAT = "unsay/1"
 PART_BYTES = 4 * 1024 * 1024

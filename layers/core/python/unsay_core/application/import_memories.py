@@ -27,8 +27,7 @@ from unsay_core.jobs.job import Job, JobProblem
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from unsay_core.application.ports import World
-    from unsay_core.application.transfers import TransferScope
+    from unsay_core.application.ports import TransferScope, World
 
 ITEMS_MOST = 100  # of a transaction
 ITEMS_END = 3  # head, job, and one to spare

@@ -153,7 +153,15 @@ class OpenScope:
 
 
 @dataclass(frozen=True, slots=True)
-class JobScope(OpenScope):
+class TransferScope(OpenScope):
+    """A scope opened to be exported or imported into."""
+
+    transfers: Transfers
+    form: Form
+
+
+@dataclass(frozen=True, slots=True)
+class JobScope(TransferScope):
     """A scope opened for a job: with its documents, every generation of its index, and its files.
 
     For `recovery_days` the tables can be restored to any of their moments, with all that was in them.
@@ -161,8 +169,6 @@ class JobScope(OpenScope):
 
     documents: Documents
     indexes: Mapping[int, Index]
-    transfers: Transfers
-    form: Form
     recovery_days: int
 
 

@@ -19,8 +19,8 @@ from unsay_core.jobs.job import Job, JobKind, JobState
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from unsay_core.application.ports import Ledger, OpenScope, World
-    from unsay_core.application.transfers import Transfers, TransferScope
+    from unsay_core.application.ports import Ledger, OpenScope, TransferScope, World
+    from unsay_core.application.transfers import Transfers
 
 
 @dataclass(frozen=True, slots=True)

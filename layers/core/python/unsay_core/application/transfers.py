@@ -5,8 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
-from unsay_core.application.ports import OpenScope
-
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from datetime import datetime
@@ -61,14 +59,6 @@ class Transfers(Protocol):
 
     def link(self, name: str, *, writing: bool = False) -> str:
         """A URL under which whoever has it reads the file, or writes it, for some minutes."""
-
-
-@dataclass(frozen=True, slots=True)
-class TransferScope(OpenScope):
-    """A scope opened to be exported or imported into."""
-
-    transfers: Transfers
-    form: Form
 
 
 def upload_name(job_id: str, number: int) -> str:

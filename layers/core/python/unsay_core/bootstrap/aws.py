@@ -43,9 +43,15 @@ from unsay_core.application.fenced import FencedLedger
 from unsay_core.application.generations import Reading
 from unsay_core.application.keys import Keyring
 from unsay_core.application.ledger import ready_ref, upload_ref
-from unsay_core.application.ports import AuditScope, IndexScope, OpenScope, ProjectScope, WorkScope
+from unsay_core.application.ports import (
+    AuditScope,
+    IndexScope,
+    OpenScope,
+    ProjectScope,
+    TransferScope,
+    WorkScope,
+)
 from unsay_core.application.scopes import NotedOnce
-from unsay_core.application.transfers import TransferScope
 from unsay_core.application.uploads import Intake, IntakeScope
 from unsay_core.bootstrap.generations import Opened, SearchOfReading, index_of
 from unsay_core.contracts.portable import FORM

@@ -42,11 +42,10 @@ from unsay_core.application.jobs import run_job, task_of
 from unsay_core.application.keys import Keyring
 from unsay_core.application.ledger import Area, Ref, pending_ref, ready_ref
 from unsay_core.application.metering import Meter
-from unsay_core.application.ports import AuditScope, IndexScope, IndexTask, JobScope, OpenScope
+from unsay_core.application.ports import AuditScope, IndexScope, IndexTask, JobScope, OpenScope, TransferScope
 from unsay_core.application.project import project_memory
 from unsay_core.application.scopes import NotedOnce
 from unsay_core.application.sweep import SWEEPER, sweep
-from unsay_core.application.transfers import TransferScope
 from unsay_core.contracts.portable import FORM
 from unsay_core.domain.errors import ForbiddenError, InvalidRequestError, NotFoundError
 from unsay_core.domain.scope import Action, Grant, Principal, PrincipalKind, Scope, ScopePattern

@@ -10,9 +10,8 @@ if TYPE_CHECKING:
     from unsay_core.application.access import Keys, UseNotes
     from unsay_core.application.keys import Keyring
     from unsay_core.application.policies import Policies
-    from unsay_core.application.ports import AuditScope, World
+    from unsay_core.application.ports import AuditScope, TransferScope, World
     from unsay_core.application.scopes import Registry
-    from unsay_core.application.transfers import TransferScope
     from unsay_core.application.uploads import IntakeScope
     from unsay_core.domain.scope import Principal, Scope
 

@@ -24,7 +24,7 @@ from unsay_core.endpoints.reply import Reply, address
 from unsay_core.jobs.job import JobKind
 
 if TYPE_CHECKING:
-    from unsay_core.application.transfers import TransferScope
+    from unsay_core.application.ports import TransferScope
     from unsay_core.endpoints.call import Call
     from unsay_core.endpoints.service import Service
     from unsay_core.jobs.job import Job
