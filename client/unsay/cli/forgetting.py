@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import sys
 from typing import Annotated, Any
 
 import typer
 
 import unsay
 from unsay.cli import show
-from unsay.cli.session import JsonOption, ReasonOption, ScopeOption, Session, answer
+from unsay.cli.session import JsonOption, ReasonOption, ScopeOption, Session, answer, confirm
 
 app = typer.Typer()
 
@@ -50,15 +49,16 @@ def forget_all(
     where = session.scope(scope)
     fields = {"kind": kind, "tags": tags, "key": key, "before": before, "after": after}
     selector = _selector(where, everything, ids, run, fields)
-    if not dry_run and not yes and not sys.stdin.isatty():
-        raise typer.BadParameter("nobody is there to ask: say --yes", param_hint="--yes")
-    if dry_run or not yes:
+    if dry_run:
         selected = session.memory.would_forget(scope=where, **selector)
-        if dry_run:
-            answer(selected, show.selected(selected), wants_json=as_json)
-            return
-        count = f"{selected.matched} or more" if selected.next else str(selected.matched)
-        typer.confirm(f"Forget {count} memories for good?", abort=True, err=True)
+        answer(selected, show.selected(selected), wants_json=as_json)
+        return
+
+    def question() -> str:
+        found = session.memory.would_forget(scope=where, **selector)
+        return f"Forget {found.matched}{' or more' if found.next else ''} memories for good?"
+
+    confirm(question, yes=yes)
     found = session.memory.forget_all(
         scope=where, reason=reason, tombstone="id" if keep_value else "value", **selector
     )

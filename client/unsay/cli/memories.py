@@ -19,6 +19,7 @@ from unsay.cli.session import (
     Session,
     VersionOption,
     answer,
+    confirm,
 )
 from unsay_core.contracts import exact_json
 from unsay_core.contracts.base import DEPTH
@@ -298,10 +299,7 @@ def forget(
     Example: unsay forget mem_01j5… --reason user_request --scope acme/users/alice --yes
     """
     session: Session = context.obj
-    if not yes and not sys.stdin.isatty():
-        raise typer.BadParameter("nobody is there to ask: say --yes", param_hint="--yes")
-    if not yes:
-        typer.confirm(f"Forget {memory_id} for good?", abort=True, err=True)
+    confirm(lambda: f"Forget {memory_id} for good?", yes=yes)
     found = session.memory.forget(
         memory_id,
         reason=reason,

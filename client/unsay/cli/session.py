@@ -18,6 +18,8 @@ from unsay.cli.store import default_store
 from unsay.client import is_embedded
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from rich.console import RenderableType
 
     from unsay_core.contracts.schemas import Answer
@@ -93,3 +95,12 @@ def answer(found: Answer, picture: RenderableType, *, wants_json: bool) -> None:
         typer.echo(as_json(found))
     else:
         Console().print(picture)
+
+
+def confirm(question: Callable[[], str], *, yes: bool) -> None:
+    """Ask before what cannot be undone, unless `--yes` was said; the question may need a look first."""
+    if yes:
+        return
+    if not sys.stdin.isatty():
+        raise typer.BadParameter("nobody is there to ask: say --yes", param_hint="--yes")
+    typer.confirm(question(), abort=True, err=True)
