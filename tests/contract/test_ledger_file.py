@@ -7,14 +7,16 @@ import sqlite3
 import stat
 import subprocess
 import sys
+import threading
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from tests.support.samples import memory
 from unsay_core.adapters.sqlite import LedgerFile, SqliteLedger
-from unsay_core.adapters.sqlite.schema import MIGRATIONS, ForeignFileError
+from unsay_core.adapters.sqlite.schema import MIGRATIONS, ForeignFileError, migrate
 from unsay_core.application.ledger import Area, Delete, Put, Version, memory_ref, version_ref
 from unsay_core.application.ports import UnreadableError
 from unsay_core.domain.errors import UnavailableError
@@ -140,6 +142,46 @@ def test_many_threads_and_processes_open_a_new_file_at_once(tmp_path: Path) -> N
     with file.connection() as connection:
         assert connection.execute("PRAGMA journal_mode").fetchone() == ("wal",)
     file.close()
+
+
+def test_no_thread_opens_a_file_while_another_is_making_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # To close a descriptor drops the locks of the whole process: whoever writes meanwhile would be unlocked.
+    path, opened, early, close = tmp_path / "ledger", threading.Event(), [], os.close
+
+    def late(descriptor: int) -> None:
+        early.append(opened.wait(0.3))
+        close(descriptor)
+
+    def open_it() -> None:
+        LedgerFile(path).close()
+        opened.set()
+
+    monkeypatch.setattr(os, "close", late)
+    with ThreadPoolExecutor(2) as pool:
+        for thread in [pool.submit(open_it) for _ in range(2)]:
+            thread.result()
+    assert early == [False]
+
+
+def test_a_file_that_another_migrates_meanwhile_is_no_foreign_one(tmp_path: Path) -> None:
+    path = tmp_path / "ledger"
+    statements = []
+
+    class Overtaken(sqlite3.Connection):
+        def execute(self, *statement: Any) -> sqlite3.Cursor:
+            statements.append(statement)
+            if len(statements) == 2:
+                LedgerFile(path).close()
+            return super().execute(*statement)
+
+    path.touch(0o600)
+    connection = sqlite3.connect(path, isolation_level=None, factory=Overtaken)
+    migrate(connection)
+    assert len(statements) > 2
+    assert connection.execute("PRAGMA user_version").fetchone() == (len(MIGRATIONS),)
+    connection.close()
 
 
 def test_a_child_process_uses_none_of_its_parents_connections(ledger_file: LedgerFile) -> None:

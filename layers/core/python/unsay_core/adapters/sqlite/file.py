@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sqlite3
 import stat
+import threading
 from collections import deque
 from contextlib import contextmanager
 from pathlib import Path
@@ -31,6 +32,8 @@ _OUTAGES = frozenset(
         sqlite3.SQLITE_READONLY,
     }
 )
+
+_making = threading.Lock()
 
 
 class AnyFile(Protocol):
@@ -124,12 +127,16 @@ class LedgerFile:
 
 
 def _make(path: Path) -> None:
-    """Make an empty file for its owner alone; the log beside it takes the same mode."""
-    try:
-        os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
-    except FileExistsError:
-        _require_own_file(path)
-        path.chmod(0o600)
+    """Make an empty file for its owner alone; the log beside it takes the same mode.
+
+    One thread at a time: to close any descriptor of a file drops every lock that the process holds on it.
+    """
+    with _making:
+        try:
+            os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
+        except FileExistsError:
+            _require_own_file(path)
+            path.chmod(0o600)
 
 
 def _require_own_file(path: Path) -> None:

@@ -102,13 +102,14 @@ def _has_column(connection: sqlite3.Connection, statement: str) -> bool:
 
 
 def _version(connection: sqlite3.Connection) -> int:
-    application_id = _pragma(connection, "application_id")
-    tables = connection.execute("SELECT count(*) FROM sqlite_schema").fetchone()[0]
+    """The version of a ledger's tables, 0 in an empty file.
+
+    One statement reads it all: between two of them another process could make the tables.
+    """
+    application_id, version, tables = connection.execute(
+        "SELECT application_id, user_version, (SELECT count(*) FROM sqlite_schema)"
+        " FROM pragma_application_id, pragma_user_version"
+    ).fetchone()
     if application_id != APPLICATION_ID and (application_id or tables):
         raise ForeignFileError("this SQLite file is not a ledger")
-    return _pragma(connection, "user_version")
-
-
-def _pragma(connection: sqlite3.Connection, name: str) -> int:
-    value: int = connection.execute(f"PRAGMA {name}").fetchone()[0]
-    return value
+    return int(version)
