@@ -36,12 +36,15 @@ COMPUTED_NAMES = {
     "adapters/memory_ledger.py",
     "adapters/records.py",
     "application/draft.py",
+    "contracts/operations.py",
     "contracts/requests.py",
+    "contracts/selection.py",
     "endpoints/__init__.py",
     "endpoints/memories.py",
 }
 COMPUTED_IMPORTS = {
     "adapters/snapshots.py",  # of the runtime's own hooks, where there are any
+    "contracts/operations.py",  # of the models beside it, by names that stand there
     "endpoints/__init__.py",  # of its own modules, by names that stand there
 }
 

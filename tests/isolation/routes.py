@@ -14,9 +14,9 @@ from urllib.parse import quote
 from pydantic import TypeAdapter
 
 from unsay_core.contracts import exact_json
+from unsay_core.contracts.access import PatternField
 from unsay_core.contracts.base import ScopeField
 from unsay_core.contracts.openapi import document
-from unsay_core.contracts.requests import PatternField
 
 METHODS = ("get", "post", "put", "patch", "delete")
 A_SCOPE = TypeAdapter(ScopeField).json_schema()["anyOf"]

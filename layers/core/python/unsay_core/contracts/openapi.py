@@ -9,8 +9,7 @@ from typing import Any
 
 from pydantic.json_schema import models_json_schema
 
-from unsay_core.contracts.operations import OPERATIONS, Operation
-from unsay_core.contracts.schemas import Problem
+from unsay_core.contracts.operations import OPERATIONS, Operation, model_of
 
 _REFUSALS = {
     400: "The request is not valid.",
@@ -25,18 +24,17 @@ _REFUSALS = {
     428: "If-Match is missing.",
     503: "Try again after Retry-After seconds.",
 }
+_PROBLEM = "schemas.Problem"
 
 
 def document() -> dict[str, Any]:
     """The API as an OpenAPI 3.1 document."""
-    models = {m for op in OPERATIONS for m in (op.body, op.query, op.answer, op.other_answer) if m} | {
-        Problem
-    }
-    ordered = sorted(models, key=lambda model: model.__name__)
+    names = {m for op in OPERATIONS for m in (op.body, op.query, op.answer, op.other_answer) if m}
+    models = {name: model_of(name) for name in sorted({*names, _PROBLEM}, key=_own_name)}
     refs, schemas = models_json_schema(
-        [(model, "validation") for model in ordered], ref_template="#/components/schemas/{model}"
+        [(model, "validation") for model in models.values()], ref_template="#/components/schemas/{model}"
     )
-    named = {model: refs[model, "validation"] for model in ordered}
+    named = {name: refs[model, "validation"] for name, model in models.items()}
     paths: dict[str, Any] = {}
     for operation in OPERATIONS:
         paths.setdefault(operation.path, {})[operation.method.lower()] = _operation(operation, named, schemas)
@@ -58,7 +56,11 @@ def document() -> dict[str, Any]:
     }
 
 
-def _operation(operation: Operation, named: dict[Any, Any], schemas: dict[str, Any]) -> dict[str, Any]:
+def _own_name(name: str) -> str:
+    return name.rpartition(".")[2]
+
+
+def _operation(operation: Operation, named: dict[str, Any], schemas: dict[str, Any]) -> dict[str, Any]:
     described: dict[str, Any] = {
         "operationId": operation.name,
         "summary": operation.summary,
@@ -75,7 +77,7 @@ def _operation(operation: Operation, named: dict[Any, Any], schemas: dict[str, A
     return described
 
 
-def _parameters(operation: Operation, named: dict[Any, Any], schemas: dict[str, Any]) -> list[Any]:
+def _parameters(operation: Operation, named: dict[str, Any], schemas: dict[str, Any]) -> list[Any]:
     names = re.findall(r"{(\w+)}", operation.path)
     found = [{"name": name, "in": "path", "required": True, "schema": {"type": "string"}} for name in names]
     if operation.query:
@@ -92,13 +94,13 @@ def _parameters(operation: Operation, named: dict[Any, Any], schemas: dict[str, 
     return found
 
 
-def _responses(operation: Operation, named: dict[Any, Any]) -> dict[str, Any]:
+def _responses(operation: Operation, named: dict[str, Any]) -> dict[str, Any]:
     def answer(status: int) -> dict[str, Any]:
         other = operation.other_answer if status in operation.also else None
         schema = named[other or operation.answer]
         return {"description": "Done.", "content": {"application/json": {"schema": schema}}}
 
-    problem = {"application/problem+json": {"schema": named[Problem]}}
+    problem = {"application/problem+json": {"schema": named[_PROBLEM]}}
     return {
         str(status): {"description": _REFUSALS[status], "content": problem}
         if status >= 400

@@ -6,7 +6,7 @@ from datetime import datetime, timedelta
 from decimal import Decimal
 from typing import Annotated, Any, Literal
 
-from pydantic import BeforeValidator, ConfigDict, Field, WithJsonSchema, model_validator
+from pydantic import BeforeValidator, Field, WithJsonSchema, model_validator
 
 from unsay_core.contracts.base import (
     Content,
@@ -43,13 +43,11 @@ from unsay_core.domain.memory import (
     Trust,
     is_slot_key,
 )
-from unsay_core.domain.scope import Action, Grant, PrincipalKind, ScopePattern
-from unsay_core.domain.timeline import rfc3339
 
 MAX_SEQ = 2**53 - 1
 
 
-def _member(enum: Any) -> Any:
+def member_of(enum: Any) -> Any:
     """A string that names a member of an enum: JSON has no enums of its own.
 
     The message lists what is allowed and never repeats what was sent.
@@ -64,13 +62,12 @@ def _member(enum: Any) -> Any:
     return BeforeValidator(parse)
 
 
-KindField = Annotated[Kind, _member(Kind)]
-BeliefField = Annotated[Literal[Kind.SEMANTIC, Kind.EPISODIC, Kind.PROCEDURAL], _member(BELIEFS)]
-StatusField = Annotated[Status, _member(Status)]
-TrustField = Annotated[Trust, _member(Trust)]
-ReasonField = Annotated[Reason, _member(Reason)]
-BecauseField = Annotated[Because, _member(Because)]
-PrincipalKindField = Annotated[PrincipalKind, _member(PrincipalKind)]
+KindField = Annotated[Kind, member_of(Kind)]
+BeliefField = Annotated[Literal[Kind.SEMANTIC, Kind.EPISODIC, Kind.PROCEDURAL], member_of(BELIEFS)]
+StatusField = Annotated[Status, member_of(Status)]
+TrustField = Annotated[Trust, member_of(Trust)]
+ReasonField = Annotated[Reason, member_of(Reason)]
+BecauseField = Annotated[Because, member_of(Because)]
 
 
 class SourceIn(Wire):
@@ -177,20 +174,6 @@ class ReasonIn(Wire):
     note: Note | None = None
 
 
-class DecisionIn(Wire):
-    """`POST /v1/reviews/{id}`."""
-
-    decision: Literal["approve", "reject"]
-    reason: ReasonField | None = None
-    note: Note | None = None
-
-    @model_validator(mode="after")
-    def _a_rejection_has_a_reason(self) -> DecisionIn:
-        if self.decision == "reject" and self.reason is None:
-            raise refuse("reason", "a rejection has a reason")
-        return self
-
-
 class CorrectIn(FactIn):
     """`POST /v1/memories/{id}/correct`; a field that is absent is taken over from the old memory."""
 
@@ -249,122 +232,11 @@ class ForgetQuery(ScopeQuery):
     tombstone: Literal["value", "id"] = "value"
 
 
-MOST_IDS = 500
-
-
-class SelectedFields(Wire):
-    """Fields that a memory must have to be forgotten: all of those named. Of `tags`, each one."""
-
-    kind: Annotated[Kind, _member(Kind)] | None = None
-    tags: Annotated[Tags, Field(min_length=1)] | None = None
-    key: Key | None = None
-    path: Path | None = None
-    run_id: RunId | None = None
-    before: Instant | None = None
-    after: Instant | None = None
-    metadata: Annotated[Metadata, Field(min_length=1)] | None = None
-
-    @model_validator(mode="after")
-    def _names_something(self) -> SelectedFields:
-        if not self.stated():
-            raise ValueError("name at least one field; to forget everything, say all and confirm it")
-        return self
-
-    def stated(self) -> dict[str, Any]:
-        """The fields that were named, as a receipt keeps them."""
-        named = {name: getattr(self, name) for name in type(self).model_fields}
-        return {name: _as_kept(value) for name, value in named.items() if value is not None}
-
-
-def _as_kept(value: Any) -> Any:
-    if isinstance(value, datetime):
-        return rfc3339(value)
-    if isinstance(value, tuple):
-        return list(value)
-    return str(value) if isinstance(value, Kind) else value
-
-
-class Selector(Wire):
-    """What to forget: exactly one of these."""
-
-    model_config = ConfigDict(json_schema_extra={"examples": [{"filter": {"tags": ["trip"]}}]})
-
-    ids: Annotated[list[MemoryId], Field(min_length=1, max_length=MOST_IDS)] | None = None
-    filter: SelectedFields | None = None
-    run_id: RunId | None = None
-    all: Literal[True] | None = None
-    confirm: ScopeField | None = None
-
-    @model_validator(mode="after")
-    def _is_one(self) -> Selector:
-        ways = (self.ids, self.filter, self.run_id, self.all)
-        if sum(way is not None for way in ways) != 1:
-            raise ValueError("exactly one of ids, filter, run_id, all")
-        if (self.all is None) != (self.confirm is None):
-            raise ValueError("all is confirmed by the name of the scope, and nothing else is")
-        return self
-
-    def kept(self) -> dict[str, Any]:
-        """The selector as a receipt keeps it."""
-        if self.ids is not None:
-            return {"ids": list(dict.fromkeys(self.ids))}
-        if self.filter is not None:
-            return {"filter": self.filter.stated()}
-        return {"run_id": self.run_id} if self.run_id is not None else {"all": True}
-
-
-class ForgetIn(Wire):
-    """`POST /v1/forget`. A dry run answers with what is selected; `cursor` goes on where one ended."""
-
-    scope: ScopeField
-    selector: Selector
-    reason: ReasonField
-    note: Note | None = None
-    tombstone: Literal["value", "id"] = "value"
-    dry_run: bool = False
-    cursor: str | None = None
-
-    @model_validator(mode="after")
-    def _is_confirmed(self) -> ForgetIn:
-        confirmed = self.selector.confirm
-        if confirmed is not None and confirmed != self.scope:
-            raise ValueError("confirm names another scope than the one that would be erased")
-        return self
-
-
-class PruneIn(Wire):
-    """`POST /v1/prune`."""
-
-    scope: ScopeField
-    note: Note | None = None
-    dry_run: bool = False
-    cursor: str | None = None
-
-
 class PageQuery(ScopeQuery):
     """The query string of a listing."""
 
     limit: page_size(100, parse_query_limit) = 20  # type: ignore[valid-type]
     cursor: str | None = None
-
-
-class ReviewsQuery(PageQuery):
-    """`GET /v1/reviews`."""
-
-    state: Literal["candidate", "disputed", "active"] = "candidate"
-
-
-def _whole(value: object) -> int:
-    """A place in the chain, as a query string writes it."""
-    if isinstance(value, str) and value.isascii() and value.isdigit() and len(value) <= 12:
-        return int(value)
-    raise ValueError("a whole number")
-
-
-class AuditQuery(PageQuery):
-    """`GET /v1/audit`: entries after a place in the chain."""
-
-    after: Annotated[int, BeforeValidator(_whole)] = 0
 
 
 class ScopesQuery(Wire):
@@ -397,54 +269,3 @@ class ListQuery(PageQuery):
         if self.key is not None and not is_slot_key(self.key):
             raise refuse("key", f"{SLOT_KEY_FORM}; for that of an item ask for kind=item")
         return self
-
-
-class VerifyQuery(ScopeQuery):
-    """`GET /v1/audit/verify`."""
-
-    start: Annotated[int, BeforeValidator(_whole), Field(alias="from", ge=1)] = 1
-
-
-PatternField = Annotated[
-    ScopePattern,
-    BeforeValidator(ScopePattern.parse),
-    WithJsonSchema({"type": "string", "examples": ["acme/users/alice", "acme/*"]}),
-]
-_GRANT = {
-    "type": "object",
-    "properties": {
-        "scope": {"type": "string", "examples": ["acme/users/alice", "acme/*", "*"]},
-        "actions": {"type": "array", "items": {"enum": [str(action) for action in Action]}, "minItems": 1},
-    },
-    "required": ["scope", "actions"],
-    "additionalProperties": False,
-}
-
-
-class KeysQuery(Wire):
-    """`GET /v1/keys`."""
-
-    limit: page_size(100, parse_query_limit) = 20  # type: ignore[valid-type]
-    cursor: str | None = None
-
-
-class KeyIn(Wire):
-    """`POST /v1/keys`."""
-
-    name: Annotated[str, Field(min_length=1, max_length=128)]
-    kind: PrincipalKindField
-    grants: Annotated[
-        list[Annotated[Grant, BeforeValidator(Grant.from_json), WithJsonSchema(_GRANT)]],
-        Field(min_length=1, max_length=50),
-    ]
-    expires_at: Instant | None = None
-
-
-class DelegationIn(Wire):
-    """`POST /v1/delegations`; no scope is every scope the caller's own grants name."""
-
-    actions: Annotated[
-        list[Literal["read", "write", "forget", "audit", "transfer"]], Field(min_length=1, max_length=5)
-    ]
-    scope: PatternField | None = None
-    ttl_seconds: Annotated[int, Field(ge=1, le=3_600)]

@@ -378,3 +378,9 @@ class ErasuresOut(Answer):
 
     items: list[ErasureOut]
     next_cursor: str | None
+
+
+class OpenApiOut(Answer):
+    """An OpenAPI 3.1 document."""
+
+    openapi: str

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from unsay_core.application.access import MakeKey, list_keys, make_key, revoke_key
 from unsay_core.application.delegate import Delegate, delegate
-from unsay_core.contracts import answers, cursor, requests
+from unsay_core.contracts import access, answers, cursor
 from unsay_core.domain.scope import Action
 from unsay_core.endpoints.reply import Reply, replayed
 
@@ -19,7 +19,7 @@ _LISTING = b"keys"  # what a cursor of it holds for, together with who asked
 
 def make_api_key(call: Call, service: Service) -> Reply:
     """`POST /v1/keys`."""
-    asked = call.body(requests.KeyIn)
+    asked = call.body(access.KeyIn)
     command = MakeKey(
         asked.name, asked.kind, tuple(asked.grants), asked.expires_at, idempotency=call.idempotency_key
     )
@@ -29,7 +29,7 @@ def make_api_key(call: Call, service: Service) -> Reply:
 
 def list_api_keys(call: Call, service: Service) -> Reply:
     """`GET /v1/keys`."""
-    asked, caller, keyring = call.query(requests.KeysQuery), call.principal, service.keyring
+    asked, caller, keyring = call.query(access.KeysQuery), call.principal, service.keyring
     after = cursor.open_(keyring, caller.id, _LISTING, asked.cursor) if asked.cursor is not None else None
     page = list_keys(caller, service.keys, after=after, limit=asked.limit)
     beyond = cursor.seal(keyring, caller.id, _LISTING, page.next_after) if page.next_after else None
@@ -45,7 +45,7 @@ def revoke_api_key(call: Call, service: Service) -> Reply:
 
 def make_delegation(call: Call, service: Service) -> Reply:
     """`POST /v1/delegations`."""
-    asked = call.body(requests.DelegationIn)
+    asked = call.body(access.DelegationIn)
     command = Delegate(
         frozenset(map(Action, asked.actions)), asked.ttl_seconds, asked.scope, call.idempotency_key
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from unsay_core.application.forget_selection import ForgetSelection, forget_selection, would_forget
-from unsay_core.contracts import answers, exact_json, requests
+from unsay_core.contracts import answers, exact_json, selection
 from unsay_core.contracts.cursor import open_, seal
 from unsay_core.domain.memory import Reason
 from unsay_core.domain.scope import Action
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 def forget_selected(call: Call, service: Service) -> Reply:
     """`POST /v1/forget`."""
-    asked = call.body(requests.ForgetIn)
+    asked = call.body(selection.ForgetIn)
     opened = service.open_scope(call.principal, asked.scope, Action.FORGET)
     selector = asked.selector.kept()
     if asked.dry_run:
@@ -34,7 +34,7 @@ def forget_selected(call: Call, service: Service) -> Reply:
 
 def prune(call: Call, service: Service) -> Reply:
     """`POST /v1/prune`."""
-    asked = call.body(requests.PruneIn)
+    asked = call.body(selection.PruneIn)
     opened = service.open_scope(call.principal, asked.scope, Action.FORGET)
     selector = {"filter": {"expired_before": rfc3339(service.world.clock.now())}}
     if asked.dry_run:

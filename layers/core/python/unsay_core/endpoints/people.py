@@ -11,7 +11,7 @@ from unsay_core.application.receipts import list_receipts, receipt
 from unsay_core.application.review import Decide, Decision, decide, nearest, waiting
 from unsay_core.application.tombstones import Lift, lift_tombstone, list_tombstones
 from unsay_core.application.verify_audit import list_audit, verify_audit
-from unsay_core.contracts import answers, requests
+from unsay_core.contracts import answers, people, requests
 from unsay_core.domain.ids import require_digest, require_id
 from unsay_core.domain.scope import Action
 from unsay_core.endpoints.reply import Reply, changed_reply, page_reply, replayed, start_of_page
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 def list_reviews(call: Call, service: Service) -> Reply:
     """`GET /v1/reviews`."""
-    asked = call.query(requests.ReviewsQuery)
+    asked = call.query(people.ReviewsQuery)
     opened = service.open_scope(call.principal, asked.scope, Action.REVIEW, reading=True)
     page = _reviewable(asked, opened, service)
     now, scope = service.world.clock.now(), asked.scope.canonical
@@ -41,7 +41,7 @@ def list_reviews(call: Call, service: Service) -> Reply:
 
 def decide_review(call: Call, service: Service) -> Reply:
     """`POST /v1/reviews/{id}`."""
-    asked, where = call.body(requests.DecisionIn), call.query(requests.ScopeQuery)
+    asked, where = call.body(people.DecisionIn), call.query(requests.ScopeQuery)
     opened = service.open_scope(call.principal, where.scope, Action.REVIEW)
     command = Decide(
         memory_id=require_id(call.id, "mem"),
@@ -90,7 +90,7 @@ def erasures(call: Call, service: Service) -> Reply:
 
 def audit(call: Call, service: Service) -> Reply:
     """`GET /v1/audit`."""
-    asked = call.query(requests.AuditQuery)
+    asked = call.query(people.AuditQuery)
     opened = service.open_scope(call.principal, asked.scope, Action.AUDIT)
     start = start_of_page(asked, opened, service)
     page = list_audit(opened, after=asked.after, start=start, limit=asked.limit)
@@ -99,12 +99,12 @@ def audit(call: Call, service: Service) -> Reply:
 
 def verify(call: Call, service: Service) -> Reply:
     """`GET /v1/audit/verify`."""
-    asked = call.query(requests.VerifyQuery)
+    asked = call.query(people.VerifyQuery)
     opened = service.open_audit(call.principal, asked.scope)
     return Reply(200, answers.verification_answer(verify_audit(opened, start=asked.start)))
 
 
-def _reviewable(asked: requests.ReviewsQuery, opened: OpenScope, service: Service) -> Page[Memory]:
+def _reviewable(asked: people.ReviewsQuery, opened: OpenScope, service: Service) -> Page[Memory]:
     """What waits; or, for who wants to look at more, what is believed."""
     after = start_of_page(asked, opened, service)
     if asked.state == "active":
