@@ -13,6 +13,7 @@ from constructs import Construct
 
 from infra.checks import acknowledge
 from infra.layers import ARCHITECTURE, RUNTIME, Layers, functions_code
+from unsay_core.metrics import NAMESPACE
 from unsay_core.settings import variables
 
 if TYPE_CHECKING:
@@ -21,7 +22,6 @@ if TYPE_CHECKING:
     from infra.stage import Stage
     from unsay_core.settings import Settings
 
-NAMESPACE = "unsay"  # of the metrics
 LOG_RETENTION = logs.RetentionDays.ONE_MONTH
 
 

@@ -24,7 +24,7 @@ VISIBILITY = Duration.seconds(6 * SIZES["jobs"].timeout_seconds + 60)
 # Waiting for an index that lags spends a receive each time; at a minute's pause these last for most of a day.
 JOBS_RECEIVES = 1000
 EVERY = "rate(1 minute)"
-DUE_KEYS = "due#*"
+DUE_KEYS = ["due#*", "erasure#*", "candidate#*"]
 
 
 class Jobs(Construct):
@@ -63,7 +63,7 @@ class Jobs(Construct):
                 actions=["dynamodb:Query"],
                 resources=[f"{ledger.table_arn}/index/{DUE_INDEX}"],
                 conditions={
-                    "ForAllValues:StringLike": {"dynamodb:LeadingKeys": [DUE_KEYS]},
+                    "ForAllValues:StringLike": {"dynamodb:LeadingKeys": DUE_KEYS},
                     "Null": {"dynamodb:LeadingKeys": "false"},
                 },
             )

@@ -8,7 +8,7 @@ from aws_cdk import Duration
 from aws_cdk import aws_cloudwatch as cloudwatch
 from constructs import Construct
 
-from infra.functions import NAMESPACE
+from unsay_core.metrics import NAMESPACE
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

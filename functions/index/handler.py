@@ -77,12 +77,12 @@ def _attempt(attributes: dict[str, str]) -> str:
 def _index(scope_id: str, root_id: str | None, messages: Messages) -> list[str]:
     """The ids of the messages that are not done."""
     tasks = list(dict.fromkeys(task for task, _ in messages.values()))
-    attempt = max(attempt for _, attempt in messages.values())
+    attempt, clock = max(attempt for _, attempt in messages.values()), service.world.clock
     try:
         scope = service.index_scope(scope_id, root_id)
         strange = foreign(tasks, scope)
         known = [task for task in tasks if task not in strange]
-        left = set(index_memories(known, scope, service.world.clock, attempt)) if known else set()
+        left = set(index_memories(known, scope, clock, attempt, service.world.signals)) if known else set()
     except Exception as fault:  # noqa: BLE001 - one scope's trouble must not hold up another's
         log_fault("a scope's memories could not be indexed", fault)
         return list(messages)

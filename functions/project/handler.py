@@ -13,7 +13,6 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, cast
 
 from functions.entrypoint import log_fault, logger
-from unsay_core.adapters.metrics import count
 from unsay_core.application.anchor import anchor_head
 from unsay_core.application.graves import note_tombstone
 from unsay_core.application.jobs import call_for
@@ -24,6 +23,7 @@ from unsay_core.application.read_ahead import ReadAhead
 from unsay_core.application.transfer_jobs import remove_withdrawn
 from unsay_core.bootstrap.aws import ProjectService
 from unsay_core.domain.ids import is_digest
+from unsay_core.metrics import AUDIT_ENTRY_CHANGED
 from unsay_core.settings import ProjectSettings
 
 if TYPE_CHECKING:
@@ -33,8 +33,6 @@ if TYPE_CHECKING:
 
     from unsay_core.application.ledger import Ref
     from unsay_core.application.ports import IndexTask, Ledger, WorkScope
-
-TAMPERED = "AuditEntryChanged"  # the metric of an alarm
 
 service = ProjectService(ProjectSettings.from_environment())
 
@@ -88,7 +86,7 @@ def _project(record: Mapping[str, Any], batch: _Batch) -> None:
     if not _is_ours(scope_id, area, sort):
         _set_aside(record)
     elif area == Area.PENDING:
-        task = project_memory(sort, batch.scope(scope_id), service.scope_notes)
+        task = project_memory(sort, batch.scope(scope_id), service.scope_notes, service.world.signals)
         batch.tasks.extend([task] if task else [])
     elif area == Area.READY:
         ready = batch_is_ready(sort, batch.scope(scope_id))
@@ -166,7 +164,7 @@ def _set_aside(record: Mapping[str, Any]) -> None:
 def _raise_alarm(scope_id: str, sort: str, kind: str) -> None:
     """Nothing of the service changes or removes an audit entry: whoever did has other means."""
     logger.error("an audit entry was changed", extra={"scope_id": scope_id, "seq": sort, "change": kind})
-    count(TAMPERED)
+    service.world.signals.tell(AUDIT_ENTRY_CHANGED, whose={"scope_id": scope_id})
 
 
 def _is_ours(scope_id: str, area: str, sort: str) -> bool:

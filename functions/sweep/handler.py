@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from functions.entrypoint import log_fault, logger
-from unsay_core.adapters.metrics import STUCK, count
 from unsay_core.application.ledger import Area
-from unsay_core.application.sweep import sweep
+from unsay_core.application.sweep import sweep, tell_waiting
 from unsay_core.bootstrap.jobs import SweepService
+from unsay_core.metrics import STUCK_JOBS
 from unsay_core.settings import SweepSettings
 
 if TYPE_CHECKING:
@@ -24,11 +24,13 @@ ENOUGH_MS = 15_000  # what one entry may take at most
 def handler(_event: dict[str, Any], context: LambdaContext) -> dict[str, Any]:
     """Do what is due, the longest due first, while there is time; says how much was done and what failed."""
     done = failed = 0
-    for due in service.due.until(service.world.clock.now(), limit=PER_SHARD):
+    now, signals = service.world.clock.now(), service.world.signals
+    tell_waiting(service.due, now, signals)
+    for due in service.due.until(now, limit=PER_SHARD):
         if context.get_remaining_time_in_millis() <= ENOUGH_MS:
             break
         if due.area in (Area.ERASURE, Area.JOB):
-            count(STUCK)
+            signals.tell(STUCK_JOBS, whose={"scope_id": due.scope_id})
         try:
             opened = service.sweep_scope(due.scope_id)
             if opened is not None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import threading
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -16,6 +15,7 @@ from unsay_core.application.breaker import FAILURES, PAUSE
 from unsay_core.application.ledger import Area
 from unsay_core.application.ports import SearchError
 from unsay_core.domain.errors import ForbiddenError, UnavailableError
+from unsay_core.metrics import DEGRADED_RECALLS
 
 LISBON, SOON = "Alice lives in Lisbon.", 200  # milliseconds
 FOR_EVER = 20  # seconds, for a test
@@ -163,9 +163,7 @@ def test_a_knowledge_base_that_keeps_failing_is_left_alone_and_probed(
     assert len(asked) == FAILURES + 1
 
 
-def test_each_reason_is_counted(
-    api: Caller, service: FakeService, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_each_reason_is_counted(api: Caller, service: FakeService) -> None:
     api.remember(LISBON)
     index_all(service)
     api.recall("Lisbon")
@@ -173,6 +171,9 @@ def test_each_reason_is_counted(
     api.recall("Lisbon")
     ledger_of(service).read = down
     api.recall("Lisbon")
-    lines = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
-    counted = [line["reason"] for line in lines if "DegradedRecalls" in line]
-    assert counted == ["knowledge_base_throttled", "knowledge_base_throttled", "ledger_unavailable"]
+    told = [each for each in service.signals.told if each.metric is DEGRADED_RECALLS]
+    assert [each.dimensions["reason"] for each in told] == [
+        "knowledge_base_throttled",
+        "knowledge_base_throttled",
+        "ledger_unavailable",
+    ]

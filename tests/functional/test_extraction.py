@@ -10,9 +10,9 @@ import pytest
 from tests.support.extraction import Talk, drain, fact, lines_of, said, wrote
 from tests.support.fakes import FakeService
 from tests.support.http import Caller
-from unsay_core.adapters.metrics import ExtractionGauges
 from unsay_core.application.model import Question, Stop
-from unsay_core.extraction.conversation import Batch, Dropped, Role
+from unsay_core.extraction.conversation import Role
+from unsay_core.metrics import BATCHES, BATCHES_FAILED, FACTS_DROPPED, FACTS_KEPT, MODEL_TOKENS
 
 LISBON = "I live in Lisbon."
 
@@ -557,26 +557,23 @@ def test_tokens_facts_and_failures_are_told_and_no_word_of_them(
 ) -> None:
     service.model.replies = [said(fact(1, LISBON), fact(1, "I own a yacht."), tokens=123)]
     extracted(service, talk, LISBON)
-    assert service.gauges.tokens == [123]
-    (batch,) = service.gauges.batches
-    assert (len(batch.created), [(d.reason, d.count) for d in batch.dropped]) == (1, [("quote_not_found", 1)])
+    signals = service.signals
+    assert signals.values(MODEL_TOKENS) == [123]
+    assert signals.values(FACTS_KEPT) == [1]
+    assert signals.values(FACTS_DROPPED, reason="quote_not_found") == [1]
     service.model.otherwise = wrote("?")
     extracted(service, Talk(api, "run-2"), "We have a dog.")
-    assert (service.gauges.tokens, service.gauges.failures) == ([123, 100, 100, 100], ["no_facts_in_reply"])
-    assert len(service.gauges.batches) == 1
-
-
-def test_a_metric_names_whose_it_is_by_digests_beside_it(capsys: pytest.CaptureFixture[str]) -> None:
-    gauges = ExtractionGauges("root-digest", "scope-digest")
-    gauges.asked(7, 1.5)
-    gauges.extracted(Batch("run-1", 1, (1,), created=("m",), dropped=(Dropped("question", 2),)))
-    gauges.gave_up("refused")
-    told = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
-    names = [each["_aws"]["CloudWatchMetrics"][0]["Metrics"][0]["Name"] for each in told]
-    assert names == ["ModelTokens", "ModelTime", "FactsKept", "FactsDropped", "BatchesFailed"]
-    assert [each.get("reason") for each in told] == [None, None, None, "question", "refused"]
-    for each, name in zip(told, names, strict=True):
-        assert (each["root_id"], each["scope_id"]) == ("root-digest", "scope-digest")
-        (metric,) = each["_aws"]["CloudWatchMetrics"]
-        assert not {"root_id", "scope_id"} & set(metric["Dimensions"][0]), "a metric for each would be dear"
-        assert "run-1" not in json.dumps(each), name
+    assert signals.values(MODEL_TOKENS) == [123, 100, 100, 100]
+    assert signals.values(BATCHES_FAILED, reason="no_facts_in_reply") == [1]
+    states = [each.dimensions["state"] for each in signals.told if each.metric is BATCHES]
+    assert states == [
+        "extracting",
+        "done",
+        "extracting",
+        "queued",
+        "extracting",
+        "queued",
+        "extracting",
+        "failed",
+    ]
+    assert all(set(each.whose) <= {"root_id", "scope_id"} for each in signals.told)

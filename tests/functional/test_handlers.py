@@ -21,6 +21,7 @@ from unsay_core.application.ledger import Area
 from unsay_core.application.ports import IndexTask, UnreadableError
 from unsay_core.domain.errors import UnavailableError
 from unsay_core.domain.memory import Memory
+from unsay_core.metrics import AUDIT_ENTRY_CHANGED
 
 CONTEXT = SimpleNamespace(
     function_name="f",
@@ -215,12 +216,8 @@ def test_an_audit_entry_that_was_changed_or_removed_is_counted_for_the_alarm_and
     api: Caller,
     service: FakeService,
     handlers: dict[str, ModuleType],
-    capsys: pytest.CaptureFixture[str],
-    monkeypatch: pytest.MonkeyPatch,
     kind: str,
 ) -> None:
-    monkeypatch.setenv("POWERTOOLS_METRICS_NAMESPACE", "unsay")
-    monkeypatch.setenv("POWERTOOLS_SERVICE_NAME", "project")
     api.remember("Fact.", "s")
     (scope_id,) = service.ledgers
     records = [
@@ -228,11 +225,7 @@ def test_an_audit_entry_that_was_changed_or_removed_is_counted_for_the_alarm_and
         stream_record(scope_id, Area.TOMBSTONE, "value:x", 2, kind),
     ]
     assert failures(handlers["project"].handler({"Records": records}, CONTEXT)) == []
-    lines = [json.loads(line) for line in capsys.readouterr().out.splitlines() if line.startswith("{")]
-    (metric,) = [line for line in lines if "AuditEntryChanged" in line]
-    assert metric["_aws"]["CloudWatchMetrics"][0]["Namespace"] == "unsay"
-    assert metric["_aws"]["CloudWatchMetrics"][0]["Dimensions"] == [["service"]]
-    assert (metric["service"], metric["AuditEntryChanged"]) == ("project", [1.0])
+    assert service.signals.values(AUDIT_ENTRY_CHANGED) == [1]
     assert service.bus.events == []  # type: ignore[attr-defined]
     assert not service.anchors[scope_id].objects
 

@@ -43,7 +43,7 @@ def test_the_sweep_asks_the_index_of_what_is_due_and_no_table(dev):
     table = dev.logical_id("TablesLedger", "AWS::DynamoDB::Table")
     assert statement["Resource"] == {"Fn::Join": ["", [{"Fn::GetAtt": [table, "Arn"]}, "/index/due"]]}
     assert statement["Condition"] == {
-        "ForAllValues:StringLike": {"dynamodb:LeadingKeys": ["due#*"]},
+        "ForAllValues:StringLike": {"dynamodb:LeadingKeys": ["due#*", "erasure#*", "candidate#*"]},
         "Null": {"dynamodb:LeadingKeys": "false"},
     }
 

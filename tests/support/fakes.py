@@ -11,14 +11,14 @@ from typing import TYPE_CHECKING, Any
 from tests.support.clock import FakeClock, fake_world
 from tests.support.extraction import FakeModel
 from tests.support.knowledge_base import FakeIndex, FakeKnowledgeBase, FakeSearch
+from tests.support.signals import MemorySignals
 from unsay_core.adapters.memory_ledger import MemoryLedger
-from unsay_core.adapters.metrics import DEGRADED, count
 from unsay_core.application.access import UseNotes
 from unsay_core.application.authenticate import Authenticator
 from unsay_core.application.bindings import RecentBindings
 from unsay_core.application.breaker import Breaker, GuardedSearch
 from unsay_core.application.conversations import retry_run
-from unsay_core.application.due import due_at
+from unsay_core.application.due import Listing, listing_of
 from unsay_core.application.extract import Extractor
 from unsay_core.application.fenced import FencedLedger
 from unsay_core.application.graves import Standing
@@ -61,7 +61,6 @@ if TYPE_CHECKING:
     from unsay_core.application.reindex import Reached
     from unsay_core.application.uploads import Parse
     from unsay_core.domain.memory import Memory
-    from unsay_core.extraction.conversation import Batch
 
 PEPPER = "a pepper for tests, long enough to be one"
 
@@ -337,14 +336,24 @@ class MemoryDueList:
         self._service = service
 
     def until(self, now: datetime, *, limit: int) -> list[Due]:
-        found = [
-            Due(scope_id, area, ref_of(entry).id, at)
+        found = [*self._list(Listing.DUE, now), *self._list(Listing.ERASURES, now)]
+        return sorted((due for due in found if due.at <= now), key=lambda due: due.at)[:limit]
+
+    def candidates(self, now: datetime, *, limit: int) -> list[Due]:
+        return self._list(Listing.CANDIDATES, now)[:limit]
+
+    def erasures(self, now: datetime, *, limit: int) -> list[Due]:
+        return self._list(Listing.ERASURES, now)[:limit]
+
+    def _list(self, listing: Listing, now: datetime) -> list[Due]:
+        return [
+            Due(scope_id, area, ref_of(entry).id, listed[1])
             for scope_id, ledger in self._service.ledgers.items()
             for area in Area
             for entry in ledger.page(area, limit=1_000_000)
-            if (at := due_at(entry, self._service.written.get((scope_id, ref_of(entry)), now)))
+            if (listed := listing_of(entry, self._service.written.get((scope_id, ref_of(entry)), now)))
+            and listed[0] is listing
         ]
-        return sorted((due for due in found if due.at <= now), key=lambda due: due.at)[:limit]
 
 
 class MemoryDeadLetters:
@@ -358,24 +367,6 @@ class MemoryDeadLetters:
         if self.down is not None:
             raise self.down
         self.letters.append(letter)
-
-
-class MemoryGauges:
-    """See `Gauges`."""
-
-    def __init__(self) -> None:
-        self.tokens: list[int] = []
-        self.batches: list[Batch] = []
-        self.failures: list[str] = []
-
-    def asked(self, tokens: int, seconds: float) -> None:
-        self.tokens.append(tokens)
-
-    def extracted(self, batch: Batch) -> None:
-        self.batches.append(batch)
-
-    def gave_up(self, reason: str) -> None:
-        self.failures.append(reason)
 
 
 class MemoryCounters:
@@ -423,7 +414,8 @@ class FakeService:
 
     def __init__(self) -> None:
         self.clock = FakeClock()
-        self.world = fake_world(self.clock)
+        self.signals = MemorySignals()
+        self.world = replace(fake_world(self.clock), signals=self.signals)
         self.keyring = Keyring.from_pepper(PEPPER)
         self.keys = MemoryKeys()
         self.bindings = MemoryBindings()
@@ -443,7 +435,6 @@ class FakeService:
         self.due = MemoryDueList(self)
         self.written: dict[tuple[str, Ref[Any]], datetime] = {}  # when an entry was written, if it matters
         self.model = FakeModel()
-        self.gauges = MemoryGauges()
         self.counters = MemoryCounters()
         self.dead_letters = MemoryDeadLetters()
         self.ledgers: dict[str, MemoryLedger] = defaultdict(MemoryLedger)
@@ -477,10 +468,6 @@ class FakeService:
         opened = self.open_scope(principal, scope, Action.AUDIT)
         parts = {part.name: getattr(opened, part.name) for part in fields(opened)}
         return AuditScope(**parts, anchors=self.anchors[opened.id])
-
-    def note_degraded(self, reason: str) -> None:
-        """Count a recall that went without a store, as the api λ does."""
-        count(DEGRADED, reason=reason)
 
     def open_transfer(self, principal: Principal, scope: Scope, *, reading: bool = False) -> TransferScope:
         """A scope as the api λ opens it to be exported or imported into."""
@@ -551,7 +538,7 @@ class FakeService:
         def give_up(run_id: str, number: int) -> None:
             self.dead_letters.set_aside(f"{run_id}/{number}", f"{run_id}-{number}")
 
-        return Extractor(opened, self.world, self.model, meter, steering, give_up, self.gauges)
+        return Extractor(opened, self.world, self.model, meter, steering, give_up)
 
     def open_intake(self, principal: Principal, scope: Scope) -> IntakeScope:
         """A scope as the api λ opens it to let a file be handed in."""

@@ -34,13 +34,17 @@ class Workers:
 
     def project(self, memory_id: str) -> IndexTask | None:
         """One stream record."""
-        return project_memory(memory_id, self.service.work_scope(self.scope_id), self.service.scope_notes)
+        service = self.service
+        return project_memory(
+            memory_id, service.work_scope(self.scope_id), service.scope_notes, service.signals
+        )
 
     def index(self, *tasks: IndexTask | None, scope: IndexScope | None = None) -> list[IndexTask]:
         """One delivery of messages; returns those that have to come again."""
         wanted = [task for task in tasks if task]
         opened = scope or self.service.index_scope(self.scope_id)
-        return index_memories(wanted, opened, SettlingClock(self.service), str(next(self.attempts)))
+        clock = SettlingClock(self.service)
+        return index_memories(wanted, opened, clock, str(next(self.attempts)), self.service.signals)
 
     def run(self, memory_id: str) -> None:
         """Everything that is owed for a memory, until nothing is."""

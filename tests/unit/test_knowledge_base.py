@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import json
 import socket
 from collections.abc import Callable
 from datetime import UTC, datetime
@@ -18,7 +17,6 @@ from hypothesis import strategies as st
 from tests.support.samples import HARD_MEMORY, memory
 from unsay_core.adapters.bedrock.index import KnowledgeBaseIndex
 from unsay_core.adapters.bedrock.search import LIVE, KnowledgeBaseSearch, scope_filter
-from unsay_core.adapters.metrics import FOREIGN_HITS, count
 from unsay_core.application.ports import DocumentState, Hit, SearchError
 from unsay_core.bootstrap.generations import once
 from unsay_core.domain.memory import Status
@@ -143,17 +141,6 @@ def test_whatever_else_is_asked_only_narrows(narrower: list[dict[str, Any]]) -> 
 def test_what_the_base_would_pass_over_without_a_word_is_not_sent(part: dict[str, Any]) -> None:
     with pytest.raises(ValueError, match="not a comparison"):
         scope_filter(MINE, part)
-
-
-def test_foreign_hits_are_counted_where_an_alarm_looks(
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("POWERTOOLS_METRICS_NAMESPACE", "unsay")
-    monkeypatch.setenv("POWERTOOLS_SERVICE_NAME", "api")
-    count(FOREIGN_HITS, 3)
-    metric = json.loads(capsys.readouterr().out)
-    assert (metric["service"], metric["ForeignHits"]) == ("api", [3.0])
-    assert metric["_aws"]["CloudWatchMetrics"][0]["Namespace"] == "unsay"
 
 
 def refused(code: str) -> ClientError:

@@ -74,9 +74,12 @@ class ScopedClients:
 class ScopedSessions:
     """Sessions by (role, scope): cached, renewed early, and never kept after a failure."""
 
-    def __init__(self, session: Session, now: Callable[[], datetime]) -> None:
+    def __init__(
+        self, session: Session, now: Callable[[], datetime], failed: Callable[[], None] = lambda: None
+    ) -> None:
         self._session = session
         self._now = now
+        self._failed = failed
         self._sts: STSClient = session.client("sts", config=PROMPT)
         self._open: OrderedDict[tuple[str, Tag | None], ScopedClients] = OrderedDict()
         self._lock = threading.Lock()
@@ -123,6 +126,7 @@ class ScopedSessions:
                 RoleArn=role_arn, RoleSessionName="unsay", DurationSeconds=LIFETIME, Tags=tags
             )
         except (BotoCoreError, ClientError) as failure:
+            self._failed()
             raise UnavailableError("no credentials could be had for this scope") from failure
         given = answer["Credentials"]
         credentials: dict[str, Any] = {

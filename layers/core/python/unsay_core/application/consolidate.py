@@ -14,7 +14,7 @@ from unsay_core.application.digests import commitment
 from unsay_core.application.draft import Draft
 from unsay_core.application.jobs import move
 from unsay_core.application.ledger import Area, job_ref, memory_ref
-from unsay_core.application.policy import PolicyError, refuse_forbidden
+from unsay_core.application.policy import PolicyError, refuse_forbidden, tell_refused
 from unsay_core.application.remember import build_on
 from unsay_core.application.replay import IdempotencyKey, earlier_outcome, keep_outcome
 from unsay_core.application.settle import change, settle
@@ -136,7 +136,7 @@ def _stepped(job: Job, opened: OpenScope, world: World) -> Job:
     try:
         done = _undo(each, draft) if job.request["undo"] else _merge(ids, job, draft, opened, world)
     except PolicyError as refused:
-        done, problems = None, (*problems, JobProblem(at, refused.refusal.code))
+        done, problems = None, (*problems, JobProblem(at, tell_refused(refused, "consolidate", world).code))
     if done is None and problems == job.problems:
         problems = (*problems, JobProblem(at, "version_conflict"))
     if done is not None:

@@ -200,7 +200,9 @@ class Draft:
     def owe_removal(self, memory_id: str, *, erasure_id: str | None = None) -> None:
         """Leave the marker by which the projections let go of what the ledger does not have."""
         root_id = self._opened.root_id
-        self.put(Pending(memory_id, self.seq, Work.DELETE, erasure_id=erasure_id, root_id=root_id))
+        self.put(
+            Pending(memory_id, self.seq, Work.DELETE, erasure_id=erasure_id, root_id=root_id, at=self.at)
+        )
 
     def lapse(self, memory: Memory) -> None:
         """Tell the projections that a memory has come to its end; it stays as it is."""
@@ -330,6 +332,13 @@ class Draft:
         words = keyed_wording(self._opened.keys, memory.fact.content)
         self.put(
             Pending(
-                memory.id, self.seq, Work.PUT, fact=memory.fact, scope=scope, root_id=root_id, words=words
+                memory.id,
+                self.seq,
+                Work.PUT,
+                fact=memory.fact,
+                scope=scope,
+                root_id=root_id,
+                words=words,
+                at=self.at,
             )
         )

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 from unsay_core.application.conversations import call_next, run_happening
 from unsay_core.application.draft import Draft
 from unsay_core.application.ledger import HEAD, batch_ref, message_ref, plan_ref, ready_ref, run_ref
+from unsay_core.application.metering import Gauges
 from unsay_core.application.model import ModelUnavailableError, UnusableReplyError
 from unsay_core.application.planning import Asking, counted, known_memories, make_plan, nothing_said
 from unsay_core.application.ports import ConflictError
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from unsay_core.application.ledger import Head
-    from unsay_core.application.metering import Gauges, Meter
+    from unsay_core.application.metering import Meter
     from unsay_core.application.model import Model
     from unsay_core.application.ports import Ledger, OpenScope, World
     from unsay_core.extraction.conversation import Batch, Message, Run
@@ -51,7 +52,11 @@ class Extractor:
     meter: Meter
     steering: Steering
     give_up: Callable[[str, int], None]
-    gauges: Gauges
+
+    @property
+    def gauges(self) -> Gauges:
+        """Where it is told what comes of it."""
+        return Gauges(self.world.signals, self.opened.root_id, self.opened.id)
 
 
 def extract(run_id: str, number: int, by: Extractor) -> float | None:
@@ -68,6 +73,7 @@ def extract(run_id: str, number: int, by: Extractor) -> float | None:
         leased = _lease(batch, draft)
     except ConflictError:
         return 1.0  # somebody else was faster
+    by.gauges.leased()
     if leased.abandoned > MOST_ABANDONED:
         _give_up(leased, "abandoned", by)
         return None
@@ -203,6 +209,7 @@ def _release(batch: Batch, reason: str, pause: float, by: Extractor) -> float:
         draft.commit()
     except ConflictError:
         return 1.0
+    by.gauges.released()
     return pause
 
 

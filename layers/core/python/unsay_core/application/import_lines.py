@@ -29,6 +29,7 @@ from unsay_core.application.policy import (
     refuse_forbidden,
     refuse_secrets,
     standing_tombstones,
+    tell_refused,
     tombstone_refs,
 )
 from unsay_core.application.remember import Past, Remember, build_on
@@ -134,7 +135,7 @@ class LineWriter:
         try:
             return self._written(portable), None
         except PolicyError as refused:
-            return "refused", refused.refusal.code
+            return "refused", tell_refused(refused, "import", self.world).code
         except LineRefusedError as refused:
             return "refused", refused.code
         except UnavailableError:

@@ -25,6 +25,7 @@ from unsay_core.application.ledger import (
 from unsay_core.application.ports import ConflictError, DocumentState, IndexTask
 from unsay_core.application.post_words import Owed, post_words
 from unsay_core.domain.memory import IndexState, Kind, Memory, Status
+from unsay_core.metrics import INDEX_LAG, OLDEST_PENDING, SILENT, WRITE_TO_RECALLABLE
 from unsay_core.retrieval.postings import NO_WORDS, postings_of
 
 if TYPE_CHECKING:
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
 
     from unsay_core.application.ledger import Change, Listed
     from unsay_core.application.ports import Clock, Index, IndexScope
+    from unsay_core.metrics import Metric, Signals
 
 PATIENCE = 4.0  # seconds to wait for the index before the message goes back to the queue
 PAUSE = 0.2  # seconds between two looks
@@ -87,6 +89,17 @@ class Job:
         if self.pending is None:
             return self.memory is not None and not self.task.rebuild
         return self.pending.seq > self.task.seq
+
+    @property
+    def is_news(self) -> bool:
+        """True if no generation was asked for it before."""
+        return self.pending is not None and not self.pending.told
+
+    @property
+    def age(self) -> float | None:
+        """Seconds since it was asked for; None where nobody knows."""
+        asked_at = self.pending.at if self.pending else None
+        return (self.now - asked_at).total_seconds() if asked_at else None
 
     @property
     def words(self) -> Owed | None:
@@ -167,7 +180,7 @@ class _Generation:
 
 
 def index_memories(
-    tasks: Sequence[IndexTask], scope: IndexScope, clock: Clock, attempt: str
+    tasks: Sequence[IndexTask], scope: IndexScope, clock: Clock, attempt: str, signals: Signals = SILENT
 ) -> list[IndexTask]:
     """Bring up to 10 memories of a scope to every generation; returns the tasks that are not done yet.
 
@@ -179,16 +192,27 @@ def index_memories(
     while jobs := [job for job in _jobs(tasks, scope, clock) if not job.is_over]:
         is_posted = _post(jobs, scope)
         _attend(jobs, generations, scope)
+        _tell(INDEX_LAG, [job for job in jobs if job.is_news], signals)
         for job in jobs:
             if any(generation.has_failed(job) for generation in generations):
                 _admit_failure(job, scope, clock)
         ready = [job for job in jobs if is_posted and all(g.is_done(job) for g in generations)]
         finished = _finish(ready, scope, clock)
-        tasks = [job.task for job in jobs if job.task not in finished]
+        arrived = [job for job in jobs if job.task in finished and job.wants_presence]
+        _tell(WRITE_TO_RECALLABLE, arrived, signals)
+        late = [job for job in jobs if job.task not in finished]
+        tasks = [job.task for job in late]
         if not tasks or clock.monotonic() + PAUSE > give_up:
-            return list(tasks)
+            _tell(OLDEST_PENDING, late, signals)
+            return tasks
         clock.sleep(PAUSE)
     return []
+
+
+def _tell(metric: Metric, jobs: Sequence[Job], signals: Signals) -> None:
+    """How old each job is."""
+    for age in filter(None, (job.age for job in jobs)):
+        signals.tell(metric, max(0.0, age))
 
 
 def foreign(tasks: Sequence[IndexTask], scope: IndexScope) -> set[IndexTask]:

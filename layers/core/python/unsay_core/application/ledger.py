@@ -129,6 +129,7 @@ class Pending:
     scope: str | None = None
     root_id: str | None = None
     words: bytes | None = None  # by keyed digests, see `retrieval/postings.py`
+    at: datetime | None = None  # when it was asked for
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,11 +5,22 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
+from unsay_core.extraction.conversation import BatchState
+from unsay_core.metrics import (
+    BATCHES,
+    BATCHES_FAILED,
+    FACTS_DROPPED,
+    FACTS_KEPT,
+    MODEL_TIME,
+    MODEL_TOKENS,
+)
+
 if TYPE_CHECKING:
     from datetime import datetime
 
     from unsay_core.extraction.conversation import Batch
     from unsay_core.extraction.steering import Steering
+    from unsay_core.metrics import Signals
 
 FAILURES_IN_A_ROW = 10  # from then on the breaker is open
 PROBE = 3  # while it is, every third batch that is due may try
@@ -28,17 +39,41 @@ class Counters(Protocol):
         """Begin anew."""
 
 
-class Gauges(Protocol):
-    """Where it is told what extraction costs and brings: numbers and reasons, never a word of anybody."""
+class Gauges:
+    """What extraction costs and brings, told for one scope: numbers and reasons, never a word of anybody."""
+
+    def __init__(self, signals: Signals, root_id: str, scope_id: str) -> None:
+        self._signals = signals
+        self._root = root_id
+        self._whose = {"root_id": root_id, "scope_id": scope_id}
 
     def asked(self, tokens: int, seconds: float) -> None:
         """A batch was asked about: what it took of the model, in all its questions."""
+        self._signals.tell(MODEL_TOKENS, tokens, whose=self._whose, root=self._root)
+        self._signals.tell(MODEL_TIME, seconds, whose=self._whose)
+
+    def leased(self) -> None:
+        """Somebody works on a batch."""
+        self._came_to_be(BatchState.EXTRACTING)
+
+    def released(self) -> None:
+        """Nothing came of it; a batch waits again."""
+        self._came_to_be(BatchState.QUEUED)
 
     def extracted(self, batch: Batch) -> None:
-        """A batch is done."""
+        """A batch is done: what was kept, and what was dropped for which reason."""
+        self._came_to_be(BatchState.DONE)
+        self._signals.tell(FACTS_KEPT, len(batch.created) + len(batch.merged), whose=self._whose)
+        for dropped in batch.dropped:
+            self._signals.tell(FACTS_DROPPED, dropped.count, whose=self._whose, reason=dropped.reason)
 
     def gave_up(self, reason: str) -> None:
         """A batch has failed."""
+        self._came_to_be(BatchState.FAILED)
+        self._signals.tell(BATCHES_FAILED, whose=self._whose, reason=reason)
+
+    def _came_to_be(self, state: BatchState) -> None:
+        self._signals.tell(BATCHES, whose=self._whose, state=state.value)
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,13 +16,14 @@ from unsay_core.domain.errors import SecretRefusedError, TombstonedError, UnsayE
 from unsay_core.domain.timeline import rfc3339
 from unsay_core.domain.tombstone import TombstoneKind
 from unsay_core.extraction.credentials import find_credential, find_in_json
+from unsay_core.metrics import TOMBSTONE_HITS
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from unsay_core.application.draft import Draft
     from unsay_core.application.ledger import Ref
-    from unsay_core.application.ports import OpenScope
+    from unsay_core.application.ports import OpenScope, World
     from unsay_core.domain.memory import Fact
     from unsay_core.domain.tombstone import Tombstone
 
@@ -102,3 +103,10 @@ class PolicyError(Exception):
     def __init__(self, refusal: UnsayError) -> None:
         super().__init__(refusal.code)
         self.refusal = refusal
+
+
+def tell_refused(refused: PolicyError, channel: str, world: World) -> UnsayError:
+    """The refusal; if it is a tombstone's, it is counted by the way on which the value came."""
+    if isinstance(refused.refusal, TombstonedError):
+        world.signals.tell(TOMBSTONE_HITS, channel=channel)
+    return refused.refusal

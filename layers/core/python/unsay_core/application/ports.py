@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar, cast
 
 from unsay_core.domain.memory import Memory
+from unsay_core.metrics import SILENT
 from unsay_core.retrieval.filters import EVERYTHING
 
 if TYPE_CHECKING:
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from unsay_core.application.ledger import Area, Change, Entry, Ref
     from unsay_core.application.transfers import Form, Transfers
     from unsay_core.domain.scope import Action, Principal, Scope
+    from unsay_core.metrics import Signals
     from unsay_core.retrieval.filters import All
 
 T = TypeVar("T")
@@ -206,13 +208,14 @@ class Clock(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class World:
-    """Clock, ids, chance and threads: what makes a use case repeatable in a test."""
+    """Clock, ids, chance and threads: what makes a use case repeatable in a test. And who is told of it."""
 
     clock: Clock
     new_id: Callable[[str], str]
     new_nonce: Callable[[], str]
     uniform: Callable[[float, float], float]
     executor: Executor
+    signals: Signals = SILENT
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,17 +8,21 @@ from unsay_core.application.ledger import audit_ref, memory_ref, pending_ref, re
 from unsay_core.application.ports import IndexTask
 from unsay_core.domain.scope import Scope
 from unsay_core.domain.timeline import rfc3339
+from unsay_core.metrics import MEMORY_BYTES, SILENT
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from unsay_core.application.ports import WorkScope
     from unsay_core.application.scopes import ScopeNotes
+    from unsay_core.metrics import Signals
 
 BATCH_READY = "conversation.ready"  # messages of a conversation are due to be extracted
 
 
-def project_memory(memory_id: str, scope: WorkScope, notes: ScopeNotes) -> IndexTask | None:
+def project_memory(
+    memory_id: str, scope: WorkScope, notes: ScopeNotes, signals: Signals = SILENT
+) -> IndexTask | None:
     """Bring a memory's document up to date; returns the work for the index, None if nothing is owed.
 
     The ledger is read again after a write: a document stored while its memory was being forgotten is
@@ -35,6 +39,7 @@ def project_memory(memory_id: str, scope: WorkScope, notes: ScopeNotes) -> Index
         notes.add(Scope.parse(pending.scope))
     if memory is not None:
         scope.documents.put(memory)
+        signals.tell(MEMORY_BYTES, len(memory.fact.content.encode("utf-8", "surrogatepass")))
         memory = scope.ledger.read([memory_ref(memory_id)]).get(memory_ref(memory_id))
     if memory is None:
         scope.documents.delete(memory_id)

@@ -11,6 +11,7 @@ from unsay_core.application.recall_scope import ScopeRecall
 from unsay_core.application.recall_sources import KNOWLEDGE_BASE, PENDING, SOURCES, WORDS, sought_words
 from unsay_core.domain.errors import UnavailableError
 from unsay_core.domain.memory import IndexState, Memory
+from unsay_core.metrics import DEGRADED_RECALLS
 from unsay_core.retrieval.evidence import Evidence, terms_of
 from unsay_core.retrieval.postings import packed_id, place_of
 from unsay_core.retrieval.ranking import Ranking, Scores
@@ -54,11 +55,10 @@ def recall(
     *,
     ranking: Ranking | None = None,
     sources: Sequence[Source] = SOURCES,
-    note: Callable[[str], None] = lambda _: None,
 ) -> Recollection:
     """The best memories of all scopes together, on one scale; each door opens one scope.
 
-    Answers within the deadline, with reasons for whatever was late or down; `note` is told of each. Raises
+    Answers within the deadline, with reasons for whatever was late or down, and each is counted. Raises
     `UnavailableError` if no scope could be read at all: an empty answer would be a lie.
     """
     started = world.clock.monotonic()
@@ -68,7 +68,7 @@ def recall(
     loaded = [found for scope in asked if (found := scope.loaded())]
     reasons = list(dict.fromkeys(reason for scope in asked for reason in scope.reasons))
     for reason in reasons:
-        note(reason)
+        world.signals.tell(DEGRADED_RECALLS, reason=reason)
     if not loaded:
         raise UnavailableError("no store answered in time", reasons=reasons)
     return _together(query, loaded, reasons, world, ranking or Ranking())

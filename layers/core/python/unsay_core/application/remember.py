@@ -10,7 +10,13 @@ from typing import TYPE_CHECKING, Any
 from unsay_core.application.digests import commitment, duplicate_digest
 from unsay_core.application.draft import Draft
 from unsay_core.application.ledger import Reviewable, Waiting, duplicate_ref, memory_ref, slot_ref
-from unsay_core.application.policy import RESTATED, PolicyError, refuse_forbidden, tombstone_refs
+from unsay_core.application.policy import (
+    RESTATED,
+    PolicyError,
+    refuse_forbidden,
+    tell_refused,
+    tombstone_refs,
+)
 from unsay_core.application.replay import IdempotencyKey, Written, keep, replayed
 from unsay_core.application.settle import change, settle
 from unsay_core.application.slots import overlapping, rivals, take_slot
@@ -113,7 +119,7 @@ def _outcome(command: Remember, draft: Draft, opened: OpenScope, world: World) -
     try:
         return decide(command, draft, opened, world)
     except PolicyError as refused:
-        return refused.refusal
+        return tell_refused(refused, command.channel, world)
     except UnavailableError:
         raise  # no word about this item: it may be half drafted
     except UnsayError as refusal:

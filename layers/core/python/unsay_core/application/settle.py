@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, TypeVar
 
 from unsay_core.application.draft import Draft
-from unsay_core.application.policy import PolicyError
+from unsay_core.application.policy import PolicyError, tell_refused
 from unsay_core.application.ports import ConflictError
 from unsay_core.domain.errors import BusyError
 
@@ -53,7 +53,7 @@ def change(
             outcome = decide(draft)
         except PolicyError as refused:
             draft.commit()
-            raise refused.refusal from None
+            raise tell_refused(refused, "api", world) from None
         draft.commit()
         return outcome
 

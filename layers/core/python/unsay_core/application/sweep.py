@@ -15,7 +15,9 @@ from unsay_core.application.jobs import is_idle, task_of
 from unsay_core.application.ledger import Area, Ref, job_ref, memory_ref
 from unsay_core.application.settle import settle
 from unsay_core.domain.audit import Event, Happening
+from unsay_core.domain.ids import minted_at
 from unsay_core.jobs.job import Job, JobKind, JobState
+from unsay_core.metrics import CANDIDATES_WAITING, ERASURES_PENDING, OLDEST_CANDIDATE, OLDEST_ERASURE
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -23,10 +25,12 @@ if TYPE_CHECKING:
 
     from unsay_core.application.jobs import Work
     from unsay_core.application.ports import JobQueue, OpenScope, World
+    from unsay_core.metrics import Signals
 
     Act: TypeAlias = Callable[[str, OpenScope, World, JobQueue], None]
 
 SWEEPER = "sweeper"  # who does it, in the audit
+MOST_COUNTED = 200  # of each shard: what waits beyond that is not counted
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +48,24 @@ class DueList(Protocol):
 
     def until(self, now: datetime, *, limit: int) -> Sequence[Due]:
         """Up to `limit` of each shard, the longest due first."""
+
+    def candidates(self, now: datetime, *, limit: int) -> Sequence[Due]:
+        """Candidates that wait for a person, up to `limit` of each shard; `at` is since when."""
+
+    def erasures(self, now: datetime, *, limit: int) -> Sequence[Due]:
+        """Erasures at work, up to `limit` of each shard; `at` is when they would have stood still."""
+
+
+def tell_waiting(due: DueList, now: datetime, signals: Signals) -> None:
+    """Say how much waits, and for how long: every minute, so that silence means that nobody sweeps."""
+    candidates = [found.at for found in due.candidates(now, limit=MOST_COUNTED)]
+    erasures = [minted_at(found.id) for found in due.erasures(now, limit=MOST_COUNTED)]
+    for count, oldest, since in (
+        (CANDIDATES_WAITING, OLDEST_CANDIDATE, candidates),
+        (ERASURES_PENDING, OLDEST_ERASURE, erasures),
+    ):
+        signals.tell(count, len(since))
+        signals.tell(oldest, max(0.0, (now - min(since, default=now)).total_seconds()))
 
 
 def sweep(due: Due, opened: OpenScope, world: World, queue: JobQueue) -> None:

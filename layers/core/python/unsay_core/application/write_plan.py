@@ -25,6 +25,7 @@ from unsay_core.application.policy import (
     PolicyError,
     refuse_tombstoned,
     standing_tombstones,
+    tell_refused,
     tombstone_refs,
 )
 from unsay_core.application.quotes import find_quote
@@ -208,7 +209,7 @@ class _Writer:
                 self._command(planned, fact, doubts, message), self.draft, self.opened, self.world
             )
         except PolicyError as refused:
-            progress.dropped[refused.refusal.code] += 1
+            progress.dropped[tell_refused(refused, "extract", self.world).code] += 1
         except InvalidRequestError:
             progress.dropped["slot_is_full"] += 1
         else:

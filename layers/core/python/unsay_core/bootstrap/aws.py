@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -25,7 +26,7 @@ from unsay_core.adapters.messaging import (
     SqsPostponer,
     event_of_batch,
 )
-from unsay_core.adapters.metrics import DEGRADED, FOREIGN_HITS, ExtractionGauges, count
+from unsay_core.adapters.metrics import EmbeddedMetrics
 from unsay_core.adapters.oidc import OidcTokens, issuers_of
 from unsay_core.adapters.s3.anchors import S3Anchors
 from unsay_core.adapters.s3.documents import S3Documents
@@ -57,6 +58,7 @@ from unsay_core.bootstrap.generations import Opened, SearchOfReading, index_of
 from unsay_core.contracts.portable import FORM
 from unsay_core.domain.scope import Action, Principal, PrincipalKind, Scope
 from unsay_core.generations import parse_generations
+from unsay_core.metrics import FOREIGN_HITS, STS_FAILURES
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -102,12 +104,15 @@ class _Service:
 
     def __init__(self, *, session: boto3.session.Session | None = None, world: World | None = None) -> None:
         self.session = session or boto3.session.Session()
-        self.world = world or real_world()
+        self.world = world or replace(real_world(), signals=EmbeddedMetrics())
 
     @cached_property
     def sessions(self) -> ScopedSessions:
         """The road to STS; whoever is restored from a snapshot goes it anew."""
-        sessions = ScopedSessions(self.session, self.world.clock.now)
+        world = self.world
+        sessions = ScopedSessions(
+            self.session, world.clock.now, failed=lambda: world.signals.tell(STS_FAILURES)
+        )
         around_snapshots(sessions.forget)
         return sessions
 
@@ -155,11 +160,15 @@ class Searches:
         self._generations = parse_generations(settings.index_generations)
         pointer = DynamoReadPointer(pointing, settings.access_table)
         self._reading = Reading([each.number for each in self._generations], pointer, world.clock)
+        self._signals = world.signals
 
     def of(self, opened: Opened) -> Search:
         """The search of one scope."""
         return SearchOfReading(
-            self._reading, self._generations, opened, lambda dropped: count(FOREIGN_HITS, dropped)
+            self._reading,
+            self._generations,
+            opened,
+            lambda dropped: self._signals.tell(FOREIGN_HITS, dropped),
         )
 
 
@@ -252,10 +261,6 @@ class ApiService(_Authenticating):
             search=opened.search,
             anchors=S3Anchors(lambda: clients.client("s3"), self.settings.anchors_bucket, opened.id),
         )
-
-    def note_degraded(self, reason: str) -> None:
-        """Count a recall that went without a store."""
-        count(DEGRADED, reason=reason)
 
     def open_intake(self, principal: Principal, scope: Scope) -> IntakeScope:
         """Open a scope to be written to, with the place where its files are handed in."""
@@ -379,8 +384,7 @@ class ExtractService(Keyed):
             letter = event_of_batch(scope_id, run_id, number)
             self.dead_letters.set_aside(letter, f"{run_id}-{number}")
 
-        gauges = ExtractionGauges(opened.root_id, scope_id)
-        return Extractor(opened, self.world, self.model, meter, steering, give_up, gauges)
+        return Extractor(opened, self.world, self.model, meter, steering, give_up)
 
     def retry(self, scope_id: str, run_id: str) -> None:
         """Let the failed batches of a run be tried again; a scope that has no name any more has none."""

@@ -64,7 +64,6 @@ if TYPE_CHECKING:
     from unsay_core.application.uploads import IntakeScope
     from unsay_core.domain.memory import Memory
     from unsay_core.endpoints.router import Answer
-    from unsay_core.extraction.conversation import Batch
 
 __all__ = ["DamagedFileError", "Embedded", "ForeignFileError", "packaged_embedder"]
 
@@ -244,9 +243,6 @@ class EmbeddedService:
             form=FORM,
         )
 
-    def note_degraded(self, reason: str) -> None:
-        """Nobody counts here: the answer says it."""
-
     def ledger(self, scope_id: str) -> AnchoredLedger:
         """The ledger of one scope."""
         return AnchoredLedger(SqliteLedger(self.file, scope_id), FileAnchors(self._anchors, scope_id))
@@ -291,20 +287,7 @@ class EmbeddedService:
         steering = self.policies.of(root)
         meter = Meter(root, self.model.name, steering, self.counters)
         opened = self.opened(EXTRACTOR, scope)
-        return Extractor(opened, self.world, self.model, meter, steering, _give_up, NoGauges())
-
-
-class NoGauges:
-    """See `Gauges`: nobody watches this process; the batches themselves say what came of them."""
-
-    def asked(self, tokens: int, seconds: float) -> None:
-        """Told to nobody."""
-
-    def extracted(self, batch: Batch) -> None:
-        """Told to nobody."""
-
-    def gave_up(self, reason: str) -> None:
-        """Told to nobody."""
+        return Extractor(opened, self.world, self.model, meter, steering, _give_up)
 
 
 class NoPauses:

@@ -15,6 +15,7 @@ from unsay_core.contracts import answers, people, requests
 from unsay_core.domain.ids import require_digest, require_id
 from unsay_core.domain.scope import Action
 from unsay_core.endpoints.reply import Reply, changed_reply, page_reply, replayed, start_of_page
+from unsay_core.metrics import CHAIN_VERIFIED
 
 if TYPE_CHECKING:
     from unsay_core.application.pages import Page
@@ -101,7 +102,10 @@ def verify(call: Call, service: Service) -> Reply:
     """`GET /v1/audit/verify`."""
     asked = call.query(people.VerifyQuery)
     opened = service.open_audit(call.principal, asked.scope)
-    return Reply(200, answers.verification_answer(verify_audit(opened, start=asked.start)))
+    found = verify_audit(opened, start=asked.start)
+    result = "broken" if not found.ok else "whole" if found.complete else "part"
+    service.world.signals.tell(CHAIN_VERIFIED, whose={"scope_id": opened.id}, result=result)
+    return Reply(200, answers.verification_answer(found))
 
 
 def _reviewable(asked: people.ReviewsQuery, opened: OpenScope, service: Service) -> Page[Memory]:

@@ -14,6 +14,7 @@ from unsay_core.contracts.prompt import MOST_CHARS, fitting, prompt_block
 from unsay_core.domain.ids import require_id
 from unsay_core.domain.scope import Action
 from unsay_core.endpoints.reply import Reply, memory_reply, page_reply, start_of_page, within_size
+from unsay_core.metrics import RECALL_TIME
 
 if TYPE_CHECKING:
     from unsay_core.endpoints.call import Call
@@ -82,8 +83,9 @@ def recall_memories(call: Call, service: Service) -> Reply:
         known_at=asked.known_at,
         deadline=asked.deadline_ms / 1000,
     )
-    found = recall(query, doors, service.world, note=service.note_degraded)
+    found = recall(query, doors, service.world)
     took = service.world.clock.monotonic() - started
+    service.world.signals.tell(RECALL_TIME, took * 1000)
     now = asked.known_at or service.world.clock.now()
     answer = answers.recollection_answer(found, now, took)
     written = within_size(answer["items"])

@@ -58,6 +58,3 @@ class Service(Door, Protocol):
 
         `reading` is for looking at the jobs there are, whether or not any can be begun here.
         """
-
-    def note_degraded(self, reason: str) -> None:
-        """A recall went without a store, or without a part of one."""

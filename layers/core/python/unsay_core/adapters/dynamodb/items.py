@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 from unsay_core.adapters.records import entry_of_record, to_record
-from unsay_core.application.due import due_at, shard_of
+from unsay_core.application.due import listing_of, shard_of
 from unsay_core.application.ledger import Area, Ref, ref_of
 from unsay_core.application.ports import UnreadableError
 from unsay_core.domain.timeline import rfc3339
@@ -16,6 +16,7 @@ from unsay_core.domain.timeline import rfc3339
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from unsay_core.application.due import Listing
     from unsay_core.application.ledger import Entry
 
 TEXT = "record"
@@ -59,13 +60,16 @@ class Place:
         return {**self.key(ref_of(entry)), **to_attributes(apart | due), TEXT: {"S": text}}
 
     def _due(self, entry: Entry, now: datetime) -> dict[str, Any]:
-        at = due_at(entry, now)
-        return {DUE_SHARD: due_shard(shard_of(self.scope_id)), DUE_AT: rfc3339(at)} if at else {}
+        listed = listing_of(entry, now)
+        if listed is None:
+            return {}
+        listing, at = listed
+        return {DUE_SHARD: due_shard(listing, shard_of(self.scope_id)), DUE_AT: rfc3339(at)}
 
 
-def due_shard(number: int) -> str:
-    """The partition of a shard in the index of what is due."""
-    return f"due#{number}"
+def due_shard(listing: Listing, number: int) -> str:
+    """The partition of a shard of a list in the index of what is due."""
+    return f"{listing.value}#{number}"
 
 
 def ref_of_item(item: Mapping[str, Any]) -> Ref[Entry]:
