@@ -7,14 +7,15 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tests.support.fakes import MemoryBookmark, MemoryReadPointer
-from unsay_core.adapters.dynamodb.pointer import DynamoBookmark, DynamoReadPointer
+from unsay_core.adapters.dynamodb.bookmark import DynamoBookmark
+from unsay_core.adapters.dynamodb.pointer import DynamoReadPointer
 from unsay_core.application.ports import ConflictError
 from unsay_core.application.reindex import Reached
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from unsay_core.application.generations import ReadPointer
+    from unsay_core.application.reading import ReadPointer
     from unsay_core.application.reindex import Bookmark
 
 

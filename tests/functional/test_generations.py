@@ -14,8 +14,9 @@ from tests.support.fakes import FakeService, MemoryReadPointer
 from tests.support.http import Caller, principal
 from tests.support.knowledge_base import FakeIndex, FakeKnowledgeBase
 from tests.support.workers import SCOPE, Workers
-from unsay_core.application.generations import REMEMBERED, Reading, Step, fill, fill_all
+from unsay_core.application.generations import Step, fill, fill_all
 from unsay_core.application.ledger import Area
+from unsay_core.application.reading import REMEMBERED, Reading
 from unsay_core.domain.errors import UnavailableError
 from unsay_core.domain.scope import Action, Scope
 

@@ -1,4 +1,4 @@
-"""Generations of the index: which of them is read, and how a new one is filled from the ledger.
+"""Generations of the index: how a new one is filled from the ledger.
 
 Every change goes to all generations that are listed, from the deployment on that lists them. What is older
 than that is asked for here, memory by memory. How far that has come is not written down: the new
@@ -8,13 +8,12 @@ generation itself says what it lacks, so that building it again goes on where it
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from unsay_core.application.index_memories import is_indexable
 from unsay_core.application.ledger import Area, memory_ref, pending_ref
 from unsay_core.application.pages import Page, page_of
 from unsay_core.application.ports import DocumentState, IndexTask
-from unsay_core.domain.errors import UnavailableError
 from unsay_core.domain.memory import Memory
 
 if TYPE_CHECKING:
@@ -28,53 +27,8 @@ LOOKED_AT = 10  # documents in one request for their states
 AT_ONCE = 100  # memories in one page
 MOST_WAITING = 500  # messages of a build in front of those of live changes
 PAUSE = 1.0  # seconds until the queue is looked at again
-REMEMBERED = 60.0  # seconds for which a process goes on reading the generation it knows of
 
 _ABSENT = DocumentState(settled=True, present=False)
-
-
-class ReadPointer(Protocol):
-    """Which generation is read: one place, so that every reader turns at once."""
-
-    def current(self) -> int | None:
-        """The generation's number; None if nobody has pointed yet."""
-
-    def turn(self, to: int, *, instead_of: int | None) -> None:
-        """Point at another; raises `ConflictError` if somebody else has turned it meanwhile."""
-
-
-def generation_to_read(listed: Sequence[int], pointed: int | None) -> int:
-    """The one that is pointed at; the oldest, if that one is not there: it was complete before any other."""
-    return pointed if pointed is not None and pointed in listed else min(listed)
-
-
-class Reading:
-    """The generation to read, as a process knows it: with only one there is nothing to ask.
-
-    A pointer that was turned meanwhile, or cannot be read, does no harm: all generations are kept, and the
-    oldest is whole.
-    """
-
-    def __init__(self, listed: Sequence[int], pointer: ReadPointer, clock: Clock) -> None:
-        self._listed = listed
-        self._pointer = pointer
-        self._clock = clock
-        self._known: tuple[float, int] | None = None
-
-    def generation(self) -> int:
-        """Its number; asked for once a minute."""
-        if len(self._listed) == 1:
-            return self._listed[0]
-        now = self._clock.monotonic()
-        if self._known is None or now - self._known[0] >= REMEMBERED:
-            self._known = (now, self._asked())
-        return self._known[1]
-
-    def _asked(self) -> int:
-        try:
-            return generation_to_read(self._listed, self._pointer.current())
-        except UnavailableError:
-            return self._known[1] if self._known else min(self._listed)
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,7 @@
-"""The service on AWS: which adapter stands behind each port, from the environment of the λ."""
+"""The service on AWS: which adapter stands behind each port, from the environment of the λ.
+
+What only one of the λs needs, or only a rare call, is imported where it is made: no cold start waits for it.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +13,6 @@ import boto3
 from botocore.config import Config
 
 from unsay_core.adapters.aws_errors import translated
-from unsay_core.adapters.bedrock.converse import ConverseModel
 from unsay_core.adapters.bedrock.embedding import VectorCache
 from unsay_core.adapters.dynamodb.access import DynamoBindings, DynamoKeys, DynamoRegistry
 from unsay_core.adapters.dynamodb.counters import DynamoCounters
@@ -30,9 +32,6 @@ from unsay_core.adapters.metrics import EmbeddedMetrics
 from unsay_core.adapters.oidc import OidcTokens, issuers_of
 from unsay_core.adapters.s3.anchors import S3Anchors
 from unsay_core.adapters.s3.documents import S3Documents
-from unsay_core.adapters.s3.graves import S3Graves
-from unsay_core.adapters.s3.transcripts import SIGNING, S3Transcripts
-from unsay_core.adapters.s3.transfers import S3Transfers
 from unsay_core.adapters.scoped_session import PROMPT, QUICK, ScopedClients, ScopedSessions
 from unsay_core.adapters.snapshots import around_snapshots
 from unsay_core.adapters.world import real_world
@@ -41,7 +40,6 @@ from unsay_core.application.authenticate import Authenticator
 from unsay_core.application.bindings import RecentBindings
 from unsay_core.application.breaker import Breaker, GuardedSearch
 from unsay_core.application.fenced import FencedLedger
-from unsay_core.application.generations import Reading
 from unsay_core.application.keys import Keyring
 from unsay_core.application.ledger import ready_ref, upload_ref
 from unsay_core.application.ports import (
@@ -52,10 +50,9 @@ from unsay_core.application.ports import (
     TransferScope,
     WorkScope,
 )
+from unsay_core.application.reading import Reading
 from unsay_core.application.scopes import NotedOnce
-from unsay_core.application.uploads import Intake, IntakeScope
 from unsay_core.bootstrap.generations import Opened, SearchOfReading, index_of
-from unsay_core.contracts.portable import FORM
 from unsay_core.domain.scope import Action, Principal, PrincipalKind, Scope
 from unsay_core.generations import parse_generations
 from unsay_core.metrics import FOREIGN_HITS, STS_FAILURES
@@ -65,9 +62,10 @@ if TYPE_CHECKING:
 
     from mypy_boto3_dynamodb import DynamoDBClient
 
+    from unsay_core.adapters.bedrock.converse import ConverseModel
     from unsay_core.application.extract import Extractor
     from unsay_core.application.ports import Search, World
-    from unsay_core.application.uploads import Parse
+    from unsay_core.application.uploads import Intake, IntakeScope, Parse
     from unsay_core.generations import Generation
     from unsay_core.settings import (
         ApiSettings,
@@ -264,6 +262,9 @@ class ApiService(_Authenticating):
 
     def open_intake(self, principal: Principal, scope: Scope) -> IntakeScope:
         """Open a scope to be written to, with the place where its files are handed in."""
+        from unsay_core.adapters.s3.transcripts import SIGNING, S3Transcripts
+        from unsay_core.application.uploads import IntakeScope
+
         opened = self.open_scope(principal, scope, Action.WRITE)
         clients, bucket = (
             self.sessions.assume(self._role(Action.WRITE), opened.id),
@@ -285,6 +286,10 @@ class ApiService(_Authenticating):
 
         `reading` takes the same: whoever looks at a job is shown where its files are.
         """
+        from unsay_core.adapters.s3.transcripts import SIGNING
+        from unsay_core.adapters.s3.transfers import S3Transfers
+        from unsay_core.contracts.portable import FORM
+
         opened = self.open_scope(principal, scope, Action.TRANSFER)
         clients = self.sessions.assume(self._role(Action.TRANSFER), opened.id)
         bucket = self.settings.transfers_bucket
@@ -347,6 +352,8 @@ class ExtractService(Keyed):
     @cached_property
     def model(self) -> ConverseModel:
         """The model, which the λ's own role may invoke: it holds no memory."""
+        from unsay_core.adapters.bedrock.converse import ConverseModel
+
         name, _, version = self.settings.guardrail.partition(":")
         guardrail = {"guardrailIdentifier": name, "guardrailVersion": version} if version else None
         client = self.session.client("bedrock-runtime", config=PATIENT)
@@ -367,7 +374,6 @@ class ExtractService(Keyed):
 
         The marker alone tells the scope's name, and it is held against the id under which it was found.
         """
-        # Here, for no other λ's cold start should wait for the extraction.
         from unsay_core.application.extract import Extractor
         from unsay_core.application.metering import Meter
 
@@ -401,6 +407,9 @@ class ExtractService(Keyed):
 
         Who asked for the upload is who says what stands in it; `letter` tells an operator of one that failed.
         """
+        from unsay_core.adapters.s3.transcripts import S3Transcripts
+        from unsay_core.application.uploads import Intake
+
         clients, bucket = self.clients(scope_id), self.settings.intake_bucket
         files = S3Transcripts(lambda: clients.client("s3"), bucket, scope_id)
         place = upload_ref(run_id, upload_id)
@@ -476,6 +485,9 @@ class ProjectService(_Workshop):
 
     def project_scope(self, scope_id: str) -> ProjectScope:
         """One scope with the place for its anchors."""
+        from unsay_core.adapters.s3.graves import S3Graves
+        from unsay_core.adapters.s3.transfers import S3Transfers
+
         clients, scope = self.clients(scope_id), self.work_scope(scope_id)
         bucket = self._settings.anchors_bucket
         return ProjectScope(

@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from concurrent.futures import Executor
 
     from unsay_core.adapters.bedrock.embedding import VectorCache
-    from unsay_core.application.generations import Reading
     from unsay_core.application.ports import Hit, Index, Search
+    from unsay_core.application.reading import Reading
     from unsay_core.generations import Generation
 
 # Recall has its own deadline and no time for a second try. A client for each patience, in seconds: a call

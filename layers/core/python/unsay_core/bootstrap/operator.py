@@ -10,15 +10,16 @@ from botocore.config import Config
 
 from unsay_core.adapters.bedrock.embedding import VectorCache
 from unsay_core.adapters.dynamodb.access import DynamoBindings, DynamoRegistry
+from unsay_core.adapters.dynamodb.bookmark import DynamoBookmark
 from unsay_core.adapters.dynamodb.items import Place
 from unsay_core.adapters.dynamodb.ledger import DynamoLedger
-from unsay_core.adapters.dynamodb.pointer import DynamoBookmark, DynamoReadPointer
+from unsay_core.adapters.dynamodb.pointer import DynamoReadPointer
 from unsay_core.adapters.messaging import SqsIndexQueue
 from unsay_core.adapters.s3.documents import S3Documents
 from unsay_core.adapters.s3.graves import S3Graves
 from unsay_core.adapters.s3vectors.bucket import remove_bucket
-from unsay_core.application.generations import Reading
 from unsay_core.application.ports import OpenScope
+from unsay_core.application.reading import Reading
 from unsay_core.bootstrap.aws import read_keyring
 from unsay_core.bootstrap.generations import Opened, SearchOfReading, index_of
 from unsay_core.domain.scope import Principal, PrincipalKind

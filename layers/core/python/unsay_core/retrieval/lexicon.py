@@ -7,6 +7,7 @@ import re
 import unicodedata
 from collections import Counter
 from dataclasses import dataclass
+from functools import cache
 from typing import TYPE_CHECKING
 
 from unsay_core.retrieval.function_words import telling
@@ -15,24 +16,15 @@ from unsay_core.retrieval.stemming import stem
 if TYPE_CHECKING:
     from collections.abc import Hashable, Iterable, Mapping
 
-# What `\w` leaves out: the vowel signs and tone marks that tell Thai, Hindi or Tamil words apart.
-_MARKS = "".join(
-    chr(code)
-    for code in (*range(0x0300, 0x1E00), *range(0xA660, 0xAC00))
-    if unicodedata.category(chr(code))[0] == "M"
-)
-_WORD = rf"[^\W_](?:[^\W_]|[{_MARKS}])*"
-# A word, or what is written as one: `user_id`, `C:\repo\main.py`, `e-mail`, `don't`, `2026-05-08`.
-_JOINED = re.compile(rf"{_WORD}(?:[_./\\:@#'’+-]{{1,2}}{_WORD})*")
-_PART = re.compile(_WORD)
 # Possessive, and begun once in a run of letters: a long word without a hump is looked at once.
 _CAMEL = re.compile(r"(?:[A-Z]|(?<![a-z]))[a-z]++[0-9]*+[A-Z][A-Za-z0-9]*+")
 _HUMP = re.compile(r"[A-Z]?[a-z0-9]+|[A-Z]+(?![a-z])")
 # Scripts written without spaces: Thai, Lao, Myanmar, Khmer, kana, Han, and Hangul by syllable.
 _HAN = "\u3400-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
 _UNSPACED = rf"[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\uac00-\ud7af{_HAN}]"
-_STRETCH = re.compile(rf"{_UNSPACED}+|(?:(?!{_UNSPACED}).)+", re.DOTALL)
-_IDEOGRAPH = re.compile(rf"[{_HAN}]")
+# Plain text, as `re` compiles it when first asked for: most processes see no such script.
+_STRETCH = rf"(?s){_UNSPACED}+|(?:(?!{_UNSPACED}).)+"
+_IDEOGRAPH = rf"[{_HAN}]"
 _PLAIN = re.compile(r"[a-z]+")
 _BEYOND_ACCENTS = 0x0530  # below: Latin, Greek and Cyrillic, where a mark is an accent and not a vowel
 _CONTRACTED = frozenset({"s", "m", "d", "re", "ve", "ll"})
@@ -43,6 +35,22 @@ _LABEL = re.compile(r"\s*(?:[\[(][^\])\n]{1,40}[\])]\s*)?([^:：\n]{1,40})(?::\s
 _ASKING = "?？؟"
 
 
+@cache
+def _forms(*, is_ascii: bool) -> tuple[re.Pattern[str], re.Pattern[str]]:
+    """A word or what is written as one (`user_id`, `C:\\repo\\main.py`, `e-mail`, `don't`); and a word.
+
+    ASCII has none of the marks that `\\w` leaves out, and is sooner read without them.
+    """
+    word = r"[^\W_]+" if is_ascii else rf"[^\W_](?:[^\W_]|[{_marks()}])*"
+    return re.compile(rf"{word}(?:[_./\\:@#'’+-]{{1,2}}{word})*"), re.compile(word)
+
+
+def _marks() -> str:
+    """The vowel signs and tone marks that tell Thai, Hindi or Tamil words apart."""
+    codes = (*range(0x0300, 0x1E00), *range(0xA660, 0xAC00))
+    return "".join(chr(code) for code in codes if unicodedata.category(chr(code))[0] == "M")
+
+
 def words(text: str) -> list[str]:
     """The comparable words of a text, in order, without those that say little in a known language.
 
@@ -50,7 +58,9 @@ def words(text: str) -> list[str]:
     identifier or a path, its parts and the whole.
     """
     found: list[str] = []
-    for joined in _JOINED.findall(_folded(text)):
+    folded = _folded(text)
+    joined_words, _ = _forms(is_ascii=folded.isascii())
+    for joined in joined_words.findall(folded):
         found.extend(_split(joined))
     for camel in _CAMEL.findall(text):
         found.extend(part.casefold() for part in _HUMP.findall(camel))
@@ -136,9 +146,10 @@ def _split(joined: str) -> list[str]:
     if joined.isalnum():
         return [joined]
     bare = _without_apostrophes(joined)
-    parts = _PART.findall(bare)
-    keeps_whole = 1 < len(parts) and len(bare) <= _LONGEST and not re.search(_UNSPACED, bare)
-    return [*parts, bare] if keeps_whole else parts
+    _, word = _forms(is_ascii=bare.isascii())
+    parts = word.findall(bare)
+    is_spaced = bare.isascii() or not re.search(_UNSPACED, bare)
+    return [*parts, bare] if 1 < len(parts) and len(bare) <= _LONGEST and is_spaced else parts
 
 
 def _without_apostrophes(joined: str) -> str:
@@ -152,12 +163,12 @@ def _without_apostrophes(joined: str) -> str:
 def _comparable(part: str) -> list[str]:
     if part.isascii():
         return [stem(part) if _PLAIN.fullmatch(part) else part]
-    return [word for stretch in _STRETCH.findall(part) for word in _of_stretch(stretch)]
+    return [word for stretch in re.findall(_STRETCH, part) for word in _of_stretch(stretch)]
 
 
 def _of_stretch(stretch: str) -> list[str]:
     if re.match(_UNSPACED, stretch):
-        return [*_pairs(stretch), *(_IDEOGRAPH.findall(stretch) if len(stretch) > 1 else ())]
+        return [*_pairs(stretch), *(re.findall(_IDEOGRAPH, stretch) if len(stretch) > 1 else ())]
     return [stem(stretch) if _PLAIN.fullmatch(stretch) else stretch]
 
 
