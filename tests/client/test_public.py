@@ -1,6 +1,8 @@
 """The face of the package, and how a connection begins."""
 
+import ast
 import inspect
+from importlib import import_module
 
 import pytest
 
@@ -12,11 +14,19 @@ from unsay_core.contracts.schemas import SelectedOut
 
 
 def test_what_is_exported_is_what_is_there():
-    public = {n for n, value in vars(unsay).items() if not n.startswith("_") and not inspect.ismodule(value)}
-    assert public == set(unsay.__all__)
+    """What a checker is told of each name is what a program gets under it."""
+    told = next(node for node in ast.parse(inspect.getsource(unsay)).body if isinstance(node, ast.If))
+    found = {
+        name.name: getattr(import_module(line.module), name.name) for line in told.body for name in line.names
+    }
+    assert found.keys() == set(unsay.__all__)
+    assert {name: getattr(unsay, name) for name in unsay.__all__} == found
     assert unsay.__all__ == sorted(
         unsay.__all__, key=lambda name: (not name.isupper(), name[0].islower(), name)
     )
+    assert set(unsay.__all__) <= set(dir(unsay))
+    with pytest.raises(AttributeError, match="nothing"):
+        unsay.nothing
 
 
 def test_every_exception_is_exported_and_drawn_in_the_tree():
