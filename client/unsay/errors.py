@@ -20,6 +20,7 @@ UnsayError
     ├── 413  TooLargeError
     ├── 422  SecretRefusedError · IdempotencyMismatchError
     ├── 428  PreconditionRequiredError
+    ├── 429  QuotaExceededError
     ├── 500  InternalError
     └── TryAgainError                what it needs is time
         ├── 429  ThrottledError
@@ -212,6 +213,23 @@ class PreconditionRequiredError(ProblemError, code="precondition_required"):
     """The version the change is meant for was not named."""
 
 
+class QuotaExceededError(ProblemError, code="quota_exceeded"):
+    """The scope holds as much as its root's policy grants it; nothing of the request was stored.
+
+    It is not tried again: room comes from forgetting, or on the next day, as `retry_after` says.
+    """
+
+    @property
+    def quota(self) -> str:
+        """Which one: `memories`, `bytes` or `messages`."""
+        return str(self.extra["quota"])
+
+    @property
+    def limit(self) -> int:
+        """How much the scope may have."""
+        return int(self.extra["limit"])
+
+
 class InternalError(ProblemError, code="internal"):
     """A fault of the service; `request_id` finds it in the log."""
 
@@ -221,7 +239,7 @@ class TryAgainError(ProblemError):
 
 
 class ThrottledError(TryAgainError, code="throttled"):
-    """Too many requests."""
+    """Too many requests: of this caller in a minute, or of all callers at the gateway."""
 
 
 class BusyError(TryAgainError, code="busy"):

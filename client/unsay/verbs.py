@@ -573,11 +573,13 @@ def set_policy(
     cadence: Mapping[str, int | None] | None = None,
     instructions: Mapping[str, str | None] | None = None,
     budget: Mapping[str, int | None] | None = None,
+    quotas: Mapping[str, int | None] | None = None,
 ) -> Ask[PolicyOut]:
     """Say how the conversations below a root are extracted; what is left out is as by default.
 
     `cadence={"user_turns": 5, "tokens": 8000, "idle_seconds": 1800}`,
-    `instructions={"keep": …, "never_keep": …}`, `budget={"daily_tokens": …}`.
+    `instructions={"keep": …, "never_keep": …}`, `budget={"daily_tokens": …}`,
+    `quotas={"memories": …, "bytes": …, "messages_per_day": …, "requests_per_minute": …}`.
     """
     body = {
         "extraction": extraction,
@@ -585,6 +587,7 @@ def set_policy(
         "cadence": dict(cadence or {}),
         "instructions": dict(instructions or {}),
         "budget": dict(budget or {}),
+        "quotas": dict(quotas or {}),
     }
     where = {"scope": _canonical(scope)}
     return Ask(PolicyOut, "PUT", ("policy",), where, body=body, repeatable=True)

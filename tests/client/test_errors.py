@@ -26,7 +26,7 @@ def test_every_code_of_the_service_has_an_exception_of_the_same_name(code):
 
 
 def test_the_codes_above_are_all_there_are():
-    assert len(KNOWN) == 23
+    assert len(KNOWN) == 24
 
 
 def test_an_error_holds_what_the_document_says(service):

@@ -9,9 +9,13 @@ import pytest
 
 from tests.functional.aws import aws_service
 from tests.support.clients import count_calls
+from tests.support.clock import fake_world
 from tests.support.http import Caller, principal
 from unsay_core.bootstrap.aws import ApiService
+from unsay_core.domain.quota import Quotas
+from unsay_core.extraction.steering import Steering
 
+NOBODY = "mem_01jabcdefghjkmnpqrstvwxyz0"
 READS = ("dynamodb.BatchGetItem", "dynamodb.GetItem", "dynamodb.Query", "dynamodb.Scan")
 REMEMBER = {"dynamodb.BatchGetItem": 1, "dynamodb.TransactWriteItems": 1}
 
@@ -57,11 +61,33 @@ def test_idempotency_and_a_free_slot_cost_no_further_call(api: Caller, calls: Co
 
 
 def test_a_scope_opened_for_the_first_time_costs_one_role_more(api: Caller, calls: Counter[str]) -> None:
-    api.remember("Cold.", "cold")
+    api.remember("Cold.", "s/cold")
     assert dict(calls) == {**REMEMBER, "sts.AssumeRole": 1}
+    calls.clear()
+    api.remember("Warm.", "s/cold")
+    assert dict(calls) == REMEMBER
+
+
+def test_the_policy_of_a_root_is_read_once_a_minute(api: Caller, calls: Counter[str]) -> None:
+    api.remember("Cold.", "cold")
+    assert dict(calls) == {**REMEMBER, "sts.AssumeRole": 1, "dynamodb.GetItem": 1}
     calls.clear()
     api.remember("Warm.", "cold")
     assert dict(calls) == REMEMBER
+
+
+def test_a_rate_is_taken_from_the_minute_in_lots(
+    service: ApiService, api: Caller, calls: Counter[str]
+) -> None:
+    service.policies.put("rated", Steering(quotas=Quotas(requests_per_minute=40)))
+    service._rates._world = fake_world()  # a minute that does not end
+    service._quotas.of("rated")
+    api.get(NOBODY, "rated")
+    calls.clear()
+    statuses = [api.get(NOBODY, "rated").status for _ in range(60)]
+    assert (statuses.count(404), statuses.count(429)) == (39, 21)
+    assert calls.pop("dynamodb.UpdateItem") == 19
+    assert dict(calls) == {"dynamodb.BatchGetItem": 39}
 
 
 def test_a_recall_is_one_retrieve_and_at_most_four_reads(api: Caller, calls: Counter[str]) -> None:

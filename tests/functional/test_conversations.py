@@ -334,6 +334,7 @@ def test_a_policy_is_read_and_set_by_the_admins_of_the_root(api: Caller) -> None
         "cadence": {"user_turns": 5, "tokens": 8000, "idle_seconds": 1800},
         "instructions": {"keep": None, "never_keep": None},
         "budget": {"daily_tokens": None},
+        "quotas": dict.fromkeys(("memories", "bytes", "messages_per_day", "requests_per_minute")),
     }
     wanted = {
         "extraction": "review",
@@ -341,6 +342,7 @@ def test_a_policy_is_read_and_set_by_the_admins_of_the_root(api: Caller) -> None
         "cadence": {"user_turns": 2, "tokens": 600, "idle_seconds": None},
         "instructions": {"keep": "food", "never_keep": "health"},
         "budget": {"daily_tokens": 1000},
+        "quotas": {"memories": 9, "bytes": 9000, "messages_per_day": 90, "requests_per_minute": 60},
     }
     assert api.send("PUT", "/v1/policy", wanted, query="scope=acme").body == wanted
     assert api.send("GET", "/v1/policy", query="scope=acme").body == wanted
@@ -365,6 +367,8 @@ def test_a_policy_is_read_and_set_by_the_admins_of_the_root(api: Caller) -> None
         {"cadence": {"turns": 1}},
         {"instructions": {"keep": ""}},
         {"budget": {"daily_tokens": 0}},
+        {"quotas": {"memories": 0}},
+        {"quotas": {"bananas": 1}},
         {"colour": "red"},
     ],
 )

@@ -11,7 +11,7 @@ import pytest
 from tests.support.fakes import FakeService
 from tests.support.http import Answer, Caller, operation_at, principal
 from unsay_core.contracts.operations import OPERATIONS, Operation
-from unsay_core.domain.errors import UnavailableError
+from unsay_core.domain.errors import ThrottledError, UnavailableError
 
 NO_IDS = {
     "mem": "mem_01jabcdefghjkmnpqrstvwxyz0",
@@ -118,7 +118,7 @@ def test_each_call_documents_exactly_what_it_can_answer(call: Operation) -> None
             seen.add(status)
             sent = api.sent if status == call.status else sent
     assert call.status in seen
-    for status in sorted({400, 401, 403, 404, 412, 413, 428, 503} & set(call.statuses)):
+    for status in sorted({400, 401, 403, 404, 412, 413, 428, 429, 503} & set(call.statuses)):
         api, _ = fresh()
         assert bent(api, call, status, *sent).status == status
         seen.add(status)
@@ -145,7 +145,13 @@ def bent(api: Caller, call: Operation, status: int, request: tuple[Any, ...], mo
         more["raw"] = f'{{"padding": "{"x" * 300_000}"}}'
     elif status == 503:
         api.service.open_scope = api.service.open_audit = unavailable  # type: ignore[method-assign]
+    elif status == 429:
+        api.service.open_scope = api.service.open_audit = throttled  # type: ignore[method-assign]
     return api.send(method, path, *body, **more)
+
+
+def throttled(*_: Any, **__: Any) -> Any:
+    raise ThrottledError(1, retry_after=1)
 
 
 def unavailable(*_: Any, **__: Any) -> Any:

@@ -37,6 +37,8 @@ from unsay_core.application.ports import (
     TransferScope,
     WorkScope,
 )
+from unsay_core.application.quotas import Allowance, RecentQuotas
+from unsay_core.application.rates import Rates
 from unsay_core.application.scopes import NotedOnce
 from unsay_core.application.sweep import Due
 from unsay_core.application.transfers import StoredFile
@@ -45,7 +47,7 @@ from unsay_core.bootstrap.aws import EXTRACTOR
 from unsay_core.bootstrap.generations import NoSearch
 from unsay_core.bootstrap.jobs import SWEEPING
 from unsay_core.contracts.portable import FORM
-from unsay_core.domain.errors import NotFoundError
+from unsay_core.domain.errors import NotFoundError, UnavailableError
 from unsay_core.domain.scope import Action, Principal, PrincipalKind, Scope
 from unsay_core.extraction.steering import Steering
 
@@ -386,6 +388,22 @@ class MemoryCounters:
         self.counts[name] = 0
 
 
+class MemoryTally:
+    """See `Tally`; `down` if it cannot be reached."""
+
+    def __init__(self) -> None:
+        self.counts: dict[tuple[str, str], int] = defaultdict(int)
+        self.asked = 0
+        self.down = False
+
+    def add(self, root: str, name: str, amount: int, until: datetime) -> int:
+        if self.down:
+            raise UnavailableError
+        self.asked += 1
+        self.counts[root, name] += amount
+        return self.counts[root, name]
+
+
 class MemoryTranscripts:
     """See `Transcripts`; `put` is whoever holds an address."""
 
@@ -425,6 +443,9 @@ class FakeService:
         self.uses = UseNotes(self.keys, self.world)
         self.registry = MemoryRegistry()
         self.policies = MemoryPolicies()
+        self.quotas = RecentQuotas(self.policies, self.world)
+        self.tally = MemoryTally()
+        self.rates = Rates(self.quotas, self.tally, self.world)
         self.scope_notes = NotedOnce(self.registry)
         self.knowledge_base = FakeKnowledgeBase()
         self.generations = {1: self.knowledge_base}
@@ -450,6 +471,7 @@ class FakeService:
     ) -> OpenScope:
         """See `Door`."""
         principal.require(action, scope)
+        self.rates.take(principal.id, scope.segments[0])
         scope_id = self.keyring.scope_id(scope.canonical)
         self.opened.append(scope.canonical)
         return OpenScope(
@@ -461,6 +483,7 @@ class FakeService:
             ledger=FencedLedger(self.ledgers[scope_id]),
             search=GuardedSearch(FakeSearch(self.knowledge_base, scope_id), self.breaker),
             allows_secrets=lambda: self.policies.of(scope.segments[0]).allows_secrets,
+            allowance=Allowance(lambda: self.quotas.of(scope.segments[0])),
         )
 
     def open_audit(self, principal: Principal, scope: Scope) -> AuditScope:
@@ -579,6 +602,7 @@ class FakeService:
             search=FakeSearch(self.knowledge_base, scope_id),
             ledger=self.ledgers[scope_id],
             allows_secrets=lambda: self.policies.of(scope.segments[0]).allows_secrets,
+            allowance=Allowance(lambda: self.quotas.of(scope.segments[0])),
         )
 
     def dump(self) -> str:

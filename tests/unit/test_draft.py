@@ -11,7 +11,7 @@ from tests.support.http import ADMIN
 from tests.support.samples import AT, memory
 from unsay_core.application.digests import keyed_wording
 from unsay_core.application.draft import TIDIED_EVERY, Draft
-from unsay_core.application.ledger import HEAD, Area, Head, Pending, Work, audit_ref, memory_ref
+from unsay_core.application.ledger import HEAD, NEW_HEAD, Area, Head, Pending, Work, audit_ref, memory_ref
 from unsay_core.application.ports import ConflictError, OpenScope
 from unsay_core.domain.audit import GENESIS, Event, Happening, entry_hash
 from unsay_core.domain.memory import Because
@@ -46,7 +46,8 @@ def test_the_first_change_begins_the_chain(opened: OpenScope) -> None:
     entry = opened.ledger.read([audit_ref(1)]).get(audit_ref(1))
     assert entry is not None
     assert (entry.seq, entry.prev, entry.hash) == (1, GENESIS, entry_hash(entry))
-    assert head(opened) == Head(seq=1, hash=entry.hash, scope="s", tidy_at=AT + TIDIED_EVERY)
+    begun = replace(NEW_HEAD, seq=1, hash=entry.hash, scope="s", tidy_at=AT + TIDIED_EVERY)
+    assert head(opened) == begun
 
 
 def test_each_change_is_bound_to_the_one_before(opened: OpenScope) -> None:
@@ -97,6 +98,7 @@ def test_believing_owes_the_projections_and_counts(opened: OpenScope) -> None:
             scope="s",
             root_id=opened.root_id,
             words=keyed_wording(opened.keys, memory(1).fact.content),
+            at=AT,
         )
     ]
     assert head(opened).memories == 1
@@ -127,6 +129,7 @@ def test_erasing_leaves_only_what_is_owed(opened: OpenScope) -> None:
         assert opened.ledger.page(area, limit=9) == [], area
     owed = opened.ledger.page(Area.PENDING, limit=9)
     assert owed == [
-        Pending(memory(n).id, 3, Work.DELETE, erasure_id="era_1", root_id=opened.root_id) for n in (1, 2)
+        Pending(memory(n).id, 3, Work.DELETE, erasure_id="era_1", root_id=opened.root_id, at=AT)
+        for n in (1, 2)
     ]
     assert (head(opened).memories, head(opened).epoch) == (0, 1)

@@ -29,6 +29,7 @@ CODES = {
     "IdempotencyMismatchError": (422, "idempotency_mismatch"),
     "PreconditionRequiredError": (428, "precondition_required"),
     "ThrottledError": (429, "throttled"),
+    "QuotaExceededError": (429, "quota_exceeded"),
     "BusyError": (503, "busy"),
     "UnavailableError": (503, "unavailable"),
 }
@@ -39,8 +40,13 @@ ARGUMENTS = {
 }
 
 
+# What else an error is made with, and does not say in its document.
+WAITS = {"ThrottledError": {"limit": 5}, "QuotaExceededError": {"quota": "bytes", "limit": 5, "used": 4}}
+
+
 def make(name: str) -> UnsayError:
-    return getattr(errors, name)(**ARGUMENTS.get(name, {}))
+    waits = {"retry_after": 1, **WAITS[name]} if name in WAITS else {}
+    return getattr(errors, name)(**ARGUMENTS.get(name, {}), **waits)
 
 
 @pytest.mark.parametrize("name", CODES)

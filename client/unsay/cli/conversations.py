@@ -141,9 +141,13 @@ def set_policy(
     keep: Annotated[str | None, typer.Option(help="What to keep, in your words.")] = None,
     never_keep: Annotated[str | None, typer.Option(help="What never to keep.")] = None,
     daily_tokens: Annotated[int | None, typer.Option(help="What the model may cost in a day.")] = None,
+    memories: Annotated[int | None, typer.Option(help="How many memories a scope may believe.")] = None,
+    bytes_: Annotated[int | None, typer.Option("--bytes", help="How many bytes of them.")] = None,
+    messages_per_day: Annotated[int | None, typer.Option(help="How many messages a scope may take.")] = None,
+    requests_per_minute: Annotated[int | None, typer.Option(help="How much a caller may ask.")] = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Change how the conversations below a root are extracted; what is not named stays.
+    """Change how the conversations below a root are extracted, and its quotas; what is not named stays.
 
     Example: unsay policy set --root acme --extraction review --never-keep "Anything about health."
     """
@@ -153,9 +157,17 @@ def set_policy(
     said = session.memory.set_policy(
         scope=where,
         extraction=extraction or now.extraction.value,
+        secrets=now.secrets,
         cadence=now.cadence | _given(user_turns=user_turns),
         instructions=now.instructions | _given(keep=keep, never_keep=never_keep),
         budget=now.budget | _given(daily_tokens=daily_tokens),
+        quotas=now.quotas
+        | _given(
+            memories=memories,
+            bytes=bytes_,
+            messages_per_day=messages_per_day,
+            requests_per_minute=requests_per_minute,
+        ),
     )
     answer(said, _policy(said), wants_json=as_json)
 
@@ -230,6 +242,6 @@ def _conversation(found: unsay.ConversationOut) -> Group:
 
 
 def _policy(found: unsay.PolicyOut) -> Any:
-    parts = {**found.cadence, **found.instructions, **found.budget}
+    parts = {**found.cadence, **found.instructions, **found.budget, **found.quotas}
     rows = [("extraction", found.extraction), *((name, value) for name, value in parts.items())]
     return show.table(("", ""), rows)

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from datetime import timedelta
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from unsay_core.application.ledger import batch_ref, message_ref, ready_ref, run_ref
 from unsay_core.application.progress import once, progress_of
+from unsay_core.application.quotas import within_quota
 from unsay_core.application.redaction import Graves, strings, without_credentials
 from unsay_core.application.settle import change
 from unsay_core.domain.audit import Event, Happening
@@ -86,7 +88,7 @@ def record(
                 _message(run_id, each, digests[each.seq], draft.at, opened, allows_secrets=allows)
                 for each in new
             ]
-            _store(kept, draft, opened)
+            within_quota(draft, opened, partial(_store, kept, draft, opened))
             run = _grown(run, new, draft.at, steering)
         if new or flush:
             run = _hand_over(run, steering.cadence, draft, opened, everything=flush)
@@ -259,6 +261,7 @@ def _store(messages: Sequence[Message], draft: Draft, opened: OpenScope) -> None
         draft.put(stored)
     for grave in list(graves.hit.values())[:MOST_COUNTED]:
         draft.put(replace(grave, hits=grave.hits + 1, seq=draft.seq))
+    draft.note_messages(len(messages))
     reason = "redacted" if redacted else None
     draft.record(run_happening(Event.RECORDED, messages[0].run_id, opened, reason=reason))
 

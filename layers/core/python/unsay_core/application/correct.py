@@ -12,6 +12,7 @@ from unsay_core.application.digests import commitment
 from unsay_core.application.ledger import memory_ref
 from unsay_core.application.look_up import found
 from unsay_core.application.policy import refuse_forbidden, tombstone_refs
+from unsay_core.application.quotas import within_quota
 from unsay_core.application.replay import IdempotencyKey, Written, keep, replayed
 from unsay_core.application.settle import change
 from unsay_core.application.slots import give_up_slot, take_slot
@@ -68,7 +69,7 @@ def _decide(command: Correct, draft: Draft, opened: OpenScope, world: World) -> 
     after(old, Act.SUPERSEDE, draft.at)  # the step itself is `Memory.superseded`
     fact = corrected_fact(old.fact, command, draft.at)
     refuse_forbidden(draft, opened, fact, command.quote, command.note)
-    new = _replace(old, fact, command, draft, opened, world)
+    new = within_quota(draft, opened, lambda: _replace(old, fact, command, draft, opened, world))
     return keep(Written(new), command.idempotency, draft)
 
 

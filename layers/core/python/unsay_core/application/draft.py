@@ -7,13 +7,14 @@ decided on the same state cannot both be right.
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from unsay_core.application.digests import duplicate_digest, keyed_wording, waiting_digest
 from unsay_core.application.ledger import (
     HEAD,
+    NEW_HEAD,
     Absent,
     Anything,
     Area,
@@ -38,7 +39,7 @@ from unsay_core.domain.errors import InvalidRequestError, UnavailableError
 from unsay_core.domain.memory import Status
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
     from datetime import datetime
 
     from unsay_core.application.ledger import Entry, Expectation, Ref
@@ -69,6 +70,15 @@ CHANGED_MOST = 100  # places in one transaction
 READ_MOST = 100  # places in one read of the ledger
 
 
+@dataclass(frozen=True, slots=True)
+class Saved:
+    """What was drafted up to a point."""
+
+    parts: Mapping[Ref[Any], Put | Delete | Check]
+    before: tuple[Before, ...]
+    head: Head
+
+
 class Draft:
     """A change in the making; `at` is its time, `seq` the place of its next audit entry."""
 
@@ -81,7 +91,7 @@ class Draft:
         self._beside_head: frozenset[Ref[Any]] = frozenset()
         self.load(HEAD, *refs)
         self._beside_head = frozenset([*self._found][:READ_MOST])
-        self._head = self.get(HEAD) or Head()
+        self._head = self.get(HEAD) or NEW_HEAD
 
     @property
     def allows_secrets(self) -> bool:
@@ -102,6 +112,14 @@ class Draft:
     def size(self) -> int:
         """How many items the transaction has, its head included."""
         return len(self._kept()) + 1
+
+    def saved(self) -> Saved:
+        """What is drafted so far, for `restore`."""
+        return Saved(dict(self._parts), tuple(self._before), self._head)
+
+    def restore(self, saved: Saved) -> None:
+        """Take back whatever was drafted since; what was read stays known."""
+        self._parts, self._before, self._head = dict(saved.parts), list(saved.before), saved.head
 
     def load(self, *refs: Ref[Any]) -> None:
         """Read what is not known yet, in one go."""
@@ -228,6 +246,11 @@ class Draft:
         """Leave no name in the head: of the scope nothing is left, and nobody has to open it."""
         self._head = replace(self._head, scope=None, tidy_at=None)
 
+    def note_messages(self, number: int) -> None:
+        """Count messages of this day."""
+        usage = self._head.usage and self._head.usage.talked(number, self.at)
+        self._head = replace(self._head, usage=usage)
+
     def new_epoch(self) -> None:
         """Mark an erasure: work that began before it must not commit after it."""
         self._head = replace(self._head, epoch=self._head.epoch + 1)
@@ -257,7 +280,7 @@ class Draft:
 
         A store that fell silent may have done it all the same: whether it has is looked up, never guessed.
         """
-        if self._head != (self._found[HEAD] or Head()):
+        if self._head != (self._found[HEAD] or NEW_HEAD):
             self.put(self._head)
         if all(isinstance(part, Check) for part in self._parts.values()):
             return
@@ -272,7 +295,7 @@ class Draft:
 
     def _kept(self) -> list[Put | Delete | Check]:
         """The parts that are needed: what was read after the head cannot have changed if the head has not."""
-        if self._head == (self._found[HEAD] or Head()):
+        if self._head == (self._found[HEAD] or NEW_HEAD):
             return list(self._parts.values())
         return [
             part
@@ -300,7 +323,7 @@ class Draft:
         """Count an active memory, and make its exact statement lead to it."""
         if memory.status is Status.ACTIVE:
             self.put(Duplicate(duplicate_digest(self._opened.keys, memory.fact), memory.id, self.seq))
-            self._head = replace(self._head, memories=self._head.memories + 1)
+            self._count(memory, 1)
 
     def _let_go(self, memory: Memory) -> None:
         """Undo `_hold`, unless the same has been said by another since this one came to its end.
@@ -313,7 +336,7 @@ class Draft:
                 self.delete(waiting)
         if memory.status is not Status.ACTIVE:
             return
-        self._head = replace(self._head, memories=self._head.memories - 1)
+        self._count(memory, -1)
         ref = duplicate_ref(duplicate_digest(self._opened.keys, memory.fact))
         is_sure = memory.status_at(self.at) is Status.ACTIVE and not self._head.fences
         if is_sure or self._is_held_by(memory, ref):
@@ -322,6 +345,10 @@ class Draft:
     def _is_held_by(self, memory: Memory, ref: Ref[Duplicate]) -> bool:
         known = self.get(ref)
         return known is not None and known.memory_id == memory.id
+
+    def _count(self, memory: Memory, number: int) -> None:
+        usage = self._head.usage and self._head.usage.heavier(number * memory.fact.weight)
+        self._head = replace(self._head, memories=self._head.memories + number, usage=usage)
 
     def _thread(self, memory: Memory) -> None:
         self._before.append(Before(memory.id, memory.seq))

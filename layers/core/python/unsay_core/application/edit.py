@@ -10,6 +10,7 @@ from unsay_core.application.digests import commitment, value_digest
 from unsay_core.application.ledger import memory_ref
 from unsay_core.application.look_up import found
 from unsay_core.application.policy import refuse_forbidden, tombstone_refs
+from unsay_core.application.quotas import within_quota
 from unsay_core.application.settle import change
 from unsay_core.application.slots import leave_slot, rivals, take_slot
 from unsay_core.application.versions import require_version
@@ -75,6 +76,10 @@ def decide(command: Edit, draft: Draft, opened: OpenScope, world: World) -> Memo
         earlier_values=_earlier_values(old, fact, opened),
     )
     require_may_replace(new, rivals(draft, new))
+    return within_quota(draft, opened, lambda: _exchange(old, new, draft, world))
+
+
+def _exchange(old: Memory, new: Memory, draft: Draft, world: World) -> Memory:
     leave_slot(draft, old)
     new = draft.change(old, take_slot(draft, new, world))
     draft.record(Happening(Event.EDITED, new.id, new.version, commitment(new), related=_replaced(old, new)))

@@ -13,6 +13,7 @@ from typing import Any, Generic, TypeAlias, TypeVar
 
 from unsay_core.domain.audit import GENESIS, AuditEntry
 from unsay_core.domain.memory import Fact, Memory
+from unsay_core.domain.quota import Usage
 from unsay_core.domain.timeline import Interval
 from unsay_core.domain.tombstone import Tombstone, TombstoneKind
 from unsay_core.extraction.conversation import Batch, Message, Plan, Ready, Run, Upload
@@ -58,7 +59,8 @@ class Head:
 
     `epoch` counts erasures: what began before one must not commit after it. `fences` are those at work.
     `scope` is the name under which background work opens the scope; `tidy_at` is when the projections are
-    next held against the ledger.
+    next held against the ledger. `usage` is what quotas are held against; None in the head of a scope that an
+    earlier release has written to, which counts nothing until `unsay-admin migrate` has counted it.
     """
 
     seq: int = 0
@@ -68,7 +70,11 @@ class Head:
     fences: tuple[Fence, ...] = ()
     scope: str | None = None
     tidy_at: datetime | None = None
+    usage: Usage | None = None
     schema: int = 1
+
+
+NEW_HEAD = Head(usage=Usage())  # of a scope in which nothing has happened yet
 
 
 @dataclass(frozen=True, slots=True)

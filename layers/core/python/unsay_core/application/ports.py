@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar, cast
 
+from unsay_core.application.quotas import Allowance, unlimited
 from unsay_core.domain.memory import Memory
 from unsay_core.metrics import SILENT
 from unsay_core.retrieval.filters import EVERYTHING
@@ -141,7 +142,7 @@ class OpenScope:
     """One scope, opened for one principal: everything a use case may touch.
 
     `root_id` is the id of its first segment. `allows_secrets` asks its root's policy whether credentials may
-    be written; it is asked where there is one, and not before.
+    be written; it is asked where there is one, and not before. `allowance` is what the scope may hold.
     """
 
     scope: Scope
@@ -152,6 +153,7 @@ class OpenScope:
     ledger: Ledger
     search: Search
     allows_secrets: Callable[[], bool] = field(default=_never, kw_only=True)
+    allowance: Allowance = field(default_factory=unlimited, kw_only=True)
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,6 +17,7 @@ from unsay_core.application.policy import (
     tell_refused,
     tombstone_refs,
 )
+from unsay_core.application.quotas import within_quota
 from unsay_core.application.replay import IdempotencyKey, Written, keep, replayed
 from unsay_core.application.settle import change, settle
 from unsay_core.application.slots import overlapping, rivals, take_slot
@@ -144,16 +145,18 @@ def decide(command: Remember, draft: Draft, opened: OpenScope, world: World) -> 
     _require_sources(command, draft)
     restated = RESTATED in command.doubts
     refuse_forbidden(draft, opened, command.fact, command.quote, command.run_id, restated=restated)
+    written = within_quota(draft, opened, lambda: _written(command, draft, opened, world))
+    return keep(written, command.idempotency, draft)
+
+
+def _written(command: Remember, draft: Draft, opened: OpenScope, world: World) -> Written:
     twin = _twin(command, draft)
     if twin and twin.fact.is_item:
-        written = Written(_write_over(twin, command, draft, opened), created=False)
-    elif twin:
+        return Written(_write_over(twin, command, draft, opened), created=False)
+    if twin:
         twin = _corroborate(twin, command.trust, _source(command, opened), draft)
-        written = Written(twin, created=False, deduplicated=True)
-    else:
-        stored = _store(_memory(command, draft, opened, world), command.doubts, draft, world)
-        written = Written(stored)
-    return keep(written, command.idempotency, draft)
+        return Written(twin, created=False, deduplicated=True)
+    return Written(_store(_memory(command, draft, opened, world), command.doubts, draft, world))
 
 
 def _twin(command: Remember, draft: Draft) -> Memory | None:

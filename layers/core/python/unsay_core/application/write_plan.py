@@ -33,7 +33,7 @@ from unsay_core.application.remember import Remember, decide
 from unsay_core.application.settle import settle
 from unsay_core.application.slots import overlapping
 from unsay_core.domain.audit import Event
-from unsay_core.domain.errors import InvalidRequestError
+from unsay_core.domain.errors import InvalidRequestError, QuotaExceededError
 from unsay_core.domain.memory import Status, Trust
 from unsay_core.extraction.conversation import BatchState
 from unsay_core.extraction.steering import Mode
@@ -212,6 +212,8 @@ class _Writer:
             progress.dropped[tell_refused(refused, "extract", self.world).code] += 1
         except InvalidRequestError:
             progress.dropped["slot_is_full"] += 1
+        except QuotaExceededError as full:
+            progress.dropped[full.code] += 1
         else:
             into = progress.created if written.created else progress.merged
             into.append(written.memory.id)

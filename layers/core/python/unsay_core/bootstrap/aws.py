@@ -20,6 +20,7 @@ from unsay_core.adapters.dynamodb.items import Place
 from unsay_core.adapters.dynamodb.ledger import DynamoLedger
 from unsay_core.adapters.dynamodb.pointer import DynamoReadPointer
 from unsay_core.adapters.dynamodb.policies import DynamoPolicies
+from unsay_core.adapters.dynamodb.rates import DynamoTally
 from unsay_core.adapters.messaging import (
     EventBridgeBus,
     SqsDeadLetters,
@@ -50,6 +51,8 @@ from unsay_core.application.ports import (
     TransferScope,
     WorkScope,
 )
+from unsay_core.application.quotas import Allowance, RecentQuotas
+from unsay_core.application.rates import Rates
 from unsay_core.application.reading import Reading
 from unsay_core.application.scopes import NotedOnce
 from unsay_core.bootstrap.generations import Opened, SearchOfReading, index_of
@@ -219,6 +222,7 @@ class ApiService(_Authenticating):
     ) -> OpenScope:
         """See `Door`: the grants decide first, then the role's policy holds whatever comes after."""
         principal.require(action, scope)
+        self._rates.take(principal.id, scope.segments[0])
         scope_id = self.keyring.scope_id(scope.canonical)
         role = self.settings.reader_role_arn if reading else self._role(action)
         root_id = self.keyring.scope_id(scope.root)
@@ -238,7 +242,18 @@ class ApiService(_Authenticating):
             ),
             search=GuardedSearch(self._searches.of(self._opened(scope_id, root_id, clients)), self._breaker),
             allows_secrets=lambda: self.policies.of(scope.segments[0]).allows_secrets,
+            allowance=Allowance(lambda: self._quotas.of(scope.segments[0])),
         )
+
+    @cached_property
+    def _quotas(self) -> RecentQuotas:
+        """What roots grant, as it was a minute ago at the most."""
+        return RecentQuotas(self.policies, self.world)
+
+    @cached_property
+    def _rates(self) -> Rates:
+        """What each caller asked in this minute."""
+        return Rates(self._quotas, DynamoTally(self._access, self.settings.access_table), self.world)
 
     @cached_property
     def _breaker(self) -> Breaker:
@@ -257,6 +272,7 @@ class ApiService(_Authenticating):
             keys=opened.keys,
             ledger=opened.ledger,
             search=opened.search,
+            allowance=opened.allowance,
             anchors=S3Anchors(lambda: clients.client("s3"), self.settings.anchors_bucket, opened.id),
         )
 
@@ -278,6 +294,7 @@ class ApiService(_Authenticating):
             keys=opened.keys,
             ledger=opened.ledger,
             search=opened.search,
+            allowance=opened.allowance,
             transcripts=S3Transcripts(lambda: clients.client("s3", SIGNING), bucket, opened.id),
         )
 
@@ -301,6 +318,7 @@ class ApiService(_Authenticating):
             keys=opened.keys,
             ledger=opened.ledger,
             search=opened.search,
+            allowance=opened.allowance,
             transfers=S3Transfers(lambda: clients.client("s3", SIGNING), bucket, opened.id),
             form=FORM,
         )
@@ -344,6 +362,7 @@ class ExtractService(Keyed):
         self.dead_letters = SqsDeadLetters(sqs, settings.extract_dead_letters_url)
         self._policies = DynamoPolicies(self._metering, settings.access_table)
         self._counters = DynamoCounters(self._metering, settings.access_table)
+        self._quotas = RecentQuotas(self._policies, self.world)
 
     @cached_property
     def _searches(self) -> Searches:
@@ -441,6 +460,7 @@ class ExtractService(Keyed):
             ledger=FencedLedger(self.extract_ledger(scope_id)),
             search=self._searches.of(self._opened(scope_id, root_id, self.clients(scope_id))),
             allows_secrets=lambda: self._policies.of(scope.segments[0]).allows_secrets,
+            allowance=Allowance(lambda: self._quotas.of(scope.segments[0])),
         )
 
     def _metering(self) -> DynamoDBClient:

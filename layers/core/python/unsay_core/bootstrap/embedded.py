@@ -44,6 +44,7 @@ from unsay_core.application.ledger import Area, Ref, pending_ref, ready_ref
 from unsay_core.application.metering import Meter
 from unsay_core.application.ports import AuditScope, IndexScope, IndexTask, JobScope, OpenScope, TransferScope
 from unsay_core.application.project import project_memory
+from unsay_core.application.quotas import Allowance
 from unsay_core.application.scopes import NotedOnce
 from unsay_core.application.sweep import SWEEPER, sweep
 from unsay_core.contracts.portable import FORM
@@ -198,6 +199,7 @@ class EmbeddedService:
             ledger=FencedLedger(self.ledger(scope_id)),
             search=self.vectors(scope_id),
             allows_secrets=lambda: self.policies.of(scope.segments[0]).allows_secrets,
+            allowance=Allowance(lambda: self.policies.of(scope.segments[0]).quotas),
         )
 
     def named(self, scope_id: str, principal: Principal) -> OpenScope | None:

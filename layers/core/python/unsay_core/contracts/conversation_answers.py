@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
@@ -98,6 +99,7 @@ def policy_answer(steering: Steering) -> dict[str, Any]:
         },
         "instructions": {"keep": steering.keep, "never_keep": steering.never_keep},
         "budget": {"daily_tokens": steering.daily_tokens},
+        "quotas": asdict(steering.quotas),
     }
 
 

@@ -12,6 +12,7 @@ from pydantic import AfterValidator, BeforeValidator, Field, WithJsonSchema
 from unsay_core.contracts.base import Instant, ScopeField, Wire, page_size, parse_query_limit
 from unsay_core.contracts.requests import MAX_SEQ, PageQuery
 from unsay_core.contracts.schemas import Answer
+from unsay_core.domain.quota import Quotas
 from unsay_core.extraction.conversation import BatchState, Cadence, Role, UploadState
 from unsay_core.extraction.steering import Mode, Steering
 
@@ -229,6 +230,18 @@ class BudgetIn(Wire):
     daily_tokens: Annotated[int, Field(ge=1, le=10**12)] | None = None
 
 
+_Quota = Annotated[int, Field(ge=1, le=10**12)] | None
+
+
+class QuotasIn(Wire):
+    """What each scope below the root may hold, and each caller ask; null for as much as there is."""
+
+    memories: _Quota = None
+    bytes: _Quota = None
+    messages_per_day: _Quota = None
+    requests_per_minute: _Quota = None
+
+
 class PolicyIn(Wire):
     """`PUT /v1/policy`: what is absent is as by default."""
 
@@ -237,6 +250,7 @@ class PolicyIn(Wire):
     secrets: Literal["refuse", "allow"] = "refuse"
     instructions: InstructionsIn = Field(default_factory=InstructionsIn)
     budget: BudgetIn = Field(default_factory=BudgetIn)
+    quotas: QuotasIn = Field(default_factory=QuotasIn)
 
     def steering(self) -> Steering:
         """The policy as the use cases have it."""
@@ -251,6 +265,7 @@ class PolicyIn(Wire):
             never_keep=self.instructions.never_keep,
             daily_tokens=self.budget.daily_tokens,
             allows_secrets=self.secrets == "allow",
+            quotas=Quotas(**self.quotas.model_dump()),
         )
 
 
@@ -262,6 +277,7 @@ class PolicyOut(Answer):
     cadence: dict[str, int | None]
     instructions: dict[str, str | None]
     budget: dict[str, int | None]
+    quotas: dict[str, int | None] = Field(default_factory=dict)
 
 
 def _run_id(value: str) -> str:

@@ -22,6 +22,7 @@ _REFUSALS = {
     413: "A part of the request is over its limit.",
     422: "A credential, or an Idempotency-Key used with another body.",
     428: "If-Match is missing.",
+    429: "More than a quota allows: try again after Retry-After seconds.",
     503: "Try again after Retry-After seconds.",
 }
 _PROBLEM = "schemas.Problem"

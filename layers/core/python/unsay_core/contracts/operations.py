@@ -44,7 +44,7 @@ class Operation:
         """Every status that the service answers this call with, its own faults apart."""
         found = {self.status, 400, *self.also, *self.refusals}
         if not self.is_public:
-            found |= {401, 403, 503}
+            found |= {401, 403, 429, 503}
         if "{id}" in self.path:
             found |= {404}
         if self.body is not None:
@@ -461,7 +461,7 @@ OPERATIONS = (
         "policy",
         "GET",
         "/v1/policy",
-        "How the conversations below a root are extracted.",
+        "How the conversations below a root are extracted, and what its scopes may hold.",
         "conversations.PolicyOut",
         action="admin",
         query="requests.ScopeQuery",
@@ -470,7 +470,7 @@ OPERATIONS = (
         "set_policy",
         "PUT",
         "/v1/policy",
-        "Say how the conversations below a root are extracted.",
+        "Say how the conversations below a root are extracted, and what its scopes may hold.",
         "conversations.PolicyOut",
         action="admin",
         query="requests.ScopeQuery",

@@ -13,7 +13,7 @@ UnsayError
 ├── 413  TooLargeError
 ├── 422  SecretRefusedError · IdempotencyMismatchError
 ├── 428  PreconditionRequiredError
-├── 429  ThrottledError
+├── 429  ThrottledError · QuotaExceededError
 └── 503  BusyError · UnavailableError
 
 Details are sentences of ours. Memory text, scope names and secrets never go into one: an error is
@@ -52,13 +52,21 @@ class UnsayError(Exception):
     status: ClassVar[int]
     code: ClassVar[str]
     title: ClassVar[str]
-    retry_after: ClassVar[int | None]
+    retry_after: int | None
 
     def __init_subclass__(cls, *, status: int, code: str, title: str, retry_after: int | None = None) -> None:
         cls.status, cls.code, cls.title, cls.retry_after = status, code, title, retry_after
 
-    def __init__(self, detail: str = "", *, errors: tuple[FieldError, ...] = (), **extra: object) -> None:
+    def __init__(
+        self,
+        detail: str = "",
+        *,
+        errors: tuple[FieldError, ...] = (),
+        retry_after: int | None = None,
+        **extra: object,
+    ) -> None:
         self.detail: str = detail or f"{self.title}."
+        self.retry_after = retry_after or self.retry_after
         self.errors = errors
         located = {"errors": [error.to_json() for error in errors]} if errors else {}
         self.extra: Mapping[str, object] = MappingProxyType({**extra, **located})
@@ -174,8 +182,23 @@ class PreconditionRequiredError(
     """`If-Match` is missing."""
 
 
-class ThrottledError(UnsayError, status=429, code="throttled", title="Too many requests", retry_after=1):
-    """Too many requests."""
+class ThrottledError(UnsayError, status=429, code="throttled", title="Too many requests"):
+    """The caller asked more in a minute than its root's policy grants."""
+
+    quota = "requests"
+
+    def __init__(self, limit: int, *, retry_after: int) -> None:
+        self.limit = limit
+        super().__init__(f"more than {limit} requests in a minute", retry_after=retry_after)
+
+
+class QuotaExceededError(UnsayError, status=429, code="quota_exceeded", title="The quota is used up"):
+    """The scope holds as much as its root's policy grants it; nothing of the request was stored."""
+
+    def __init__(self, quota: str, limit: int, used: int, *, retry_after: int) -> None:
+        detail = f"this scope has {used} of the {limit} {quota} that it may have"
+        self.quota, self.limit = quota, limit
+        super().__init__(detail, retry_after=retry_after, quota=quota, limit=limit, used=used)
 
 
 class BusyError(UnsayError, status=503, code="busy", title="The scope is busy", retry_after=1):

@@ -129,6 +129,18 @@ def is_blank(text: str) -> bool:
     return all(c.isspace() or c in DEFAULT_IGNORABLE or c == BRAILLE_BLANK for c in text)
 
 
+def _bytes_of(value: Any) -> int:
+    match value:
+        case str():
+            return len(value.encode("utf-8", "surrogatepass"))
+        case dict():
+            return sum(_bytes_of(name) + _bytes_of(member) for name, member in value.items())
+        case list() | tuple():
+            return sum(map(_bytes_of, value))
+        case _:
+            return 0 if value is None else len(str(value))
+
+
 @dataclass(frozen=True, slots=True)
 class Fact:
     """What a caller states: the part of a memory that a correction may replace.
@@ -148,6 +160,11 @@ class Fact:
     valid_from: datetime | None = None
     valid_to: datetime | None = None
     expires_at: datetime | None = None
+
+    @property
+    def weight(self) -> int:
+        """Bytes of what a caller can make long: content, data and metadata."""
+        return sum(map(_bytes_of, (self.content, self.data, self.metadata)))
 
     @property
     def validity(self) -> Interval:

@@ -14,7 +14,7 @@ from unsay_core.contracts import conversations as wire
 from unsay_core.contracts import requests
 from unsay_core.domain.scope import Action
 from unsay_core.endpoints.call import validated
-from unsay_core.endpoints.reply import Reply, page_reply, replayed, start_of_page
+from unsay_core.endpoints.reply import Reply, page_reply, quota_headers, replayed, start_of_page
 from unsay_core.endpoints.transcript import said
 
 if TYPE_CHECKING:
@@ -30,7 +30,8 @@ def record_messages(call: Call, service: Service) -> Reply:
     messages = [said(message) for message in asked.messages]
     key = call.idempotency(opened)
     found = record(run_id, messages, steering, opened, service.world, flush=asked.flush, key=key)
-    return Reply(202, answers.recorded_answer(found), replayed(found.replayed))
+    headers = replayed(found.replayed) | quota_headers(opened)
+    return Reply(202, answers.recorded_answer(found), headers)
 
 
 def flush_conversation(call: Call, service: Service) -> Reply:

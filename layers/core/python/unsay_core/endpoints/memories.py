@@ -17,7 +17,14 @@ from unsay_core.domain.scope import Action
 from unsay_core.domain.tombstone import TombstoneKind
 from unsay_core.endpoints.call import validated
 from unsay_core.endpoints.problem import problem_document
-from unsay_core.endpoints.reply import Reply, address, changed_reply, memory_reply, written_reply
+from unsay_core.endpoints.reply import (
+    Reply,
+    address,
+    changed_reply,
+    memory_reply,
+    quota_headers,
+    written_reply,
+)
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -44,7 +51,8 @@ def remember_memories(call: Call, service: Service) -> Reply:
     commands = [item for item in parsed if isinstance(item, Remember)]
     written = iter(remember_batch(commands, opened, service.world))
     outcomes = [item if isinstance(item, UnsayError) else next(written) for item in parsed]
-    return Reply(200, {"results": [_result(outcome, call, opened, service) for outcome in outcomes]})
+    results = [_result(outcome, call, opened, service) for outcome in outcomes]
+    return Reply(200, {"results": results}, quota_headers(opened))
 
 
 def edit_memory(call: Call, service: Service) -> Reply:

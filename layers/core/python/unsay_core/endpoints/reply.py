@@ -42,7 +42,21 @@ def memory_reply(
 ) -> Reply:
     """One memory as it stands, or stood `at` a time, with its version as the entity tag."""
     body = answers.memory_answer(memory, opened.scope.canonical, at or service.world.clock.now())
-    return Reply(status, body, {"ETag": f'"{memory.version}"'})
+    return Reply(status, body, {"ETag": f'"{memory.version}"', **quota_headers(opened)})
+
+
+def quota_headers(opened: OpenScope) -> dict[str, str]:
+    """What a write left of each quota of its scope; nothing where there is none."""
+    headers: dict[str, str] = {}
+    for name, left in opened.allowance.left.items():
+        headers |= quota_header(name, left.limit, left.remaining)
+    return headers
+
+
+def quota_header(name: str, limit: int, remaining: int) -> dict[str, str]:
+    """One quota, and what is left of it."""
+    stem = f"X-Quota-{name.capitalize()}"
+    return {f"{stem}-Limit": str(limit), f"{stem}-Remaining": str(remaining)}
 
 
 def replayed(again: bool) -> dict[str, str]:

@@ -7,10 +7,17 @@ from typing import TYPE_CHECKING
 
 from unsay_core.contracts import exact_json
 from unsay_core.contracts.operations import OPERATIONS
-from unsay_core.domain.errors import MethodNotAllowedError, NotFoundError, UnsayError
+from unsay_core.domain.errors import (
+    MethodNotAllowedError,
+    NotFoundError,
+    QuotaExceededError,
+    ThrottledError,
+    UnsayError,
+)
 from unsay_core.endpoints import ENDPOINTS
 from unsay_core.endpoints.call import Call
 from unsay_core.endpoints.problem import problem_document
+from unsay_core.endpoints.reply import quota_header
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -108,6 +115,8 @@ def _problem(refusal: UnsayError, request: Request) -> Answer:
     headers = {"Content-Type": "application/problem+json"}
     if refusal.retry_after:
         headers["Retry-After"] = str(refusal.retry_after)
+    if isinstance(refusal, QuotaExceededError | ThrottledError):
+        headers |= quota_header(refusal.quota, refusal.limit, 0)
     if isinstance(refusal, MethodNotAllowedError):
         headers["Allow"] = ", ".join(operation.method for operation, _ in _at(request.path))
     return Answer(refusal.status, headers, exact_json.dumps(problem_document(refusal, request.id)))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from enum import StrEnum
 
+from unsay_core.domain.quota import Quotas
 from unsay_core.extraction.conversation import Cadence
 
 
@@ -29,6 +30,7 @@ class Steering:
     never_keep: str | None = None
     daily_tokens: int | None = None
     allows_secrets: bool = False
+    quotas: Quotas = field(default_factory=Quotas)
 
     @property
     def extracts(self) -> bool:
