@@ -37,6 +37,7 @@ if TYPE_CHECKING:
         NotFoundError,
         PreconditionRequiredError,
         ProblemError,
+        QuotaExceededError,
         ReservedKeyError,
         SecretRefusedError,
         SeqConflictError,
@@ -94,84 +95,6 @@ if TYPE_CHECKING:
     )
     from unsay_core.contracts.transfers import JobOut
     from unsay_core.domain.memory import Because, Kind, Reason, Status, Trust
-from unsay.asking import Ask
-from unsay.client import AsyncMemory, Memory, connect, connect_async, every, every_async
-from unsay.embedding import Embedder
-from unsay.errors import (
-    AlreadyForgottenError,
-    BusyError,
-    ClosedError,
-    ForbiddenError,
-    ForgottenError,
-    IdempotencyMismatchError,
-    InternalError,
-    InvalidCursorError,
-    InvalidLimitError,
-    InvalidRequestError,
-    InvalidScopeError,
-    InvalidTimeError,
-    MethodNotAllowedError,
-    NotFoundError,
-    PreconditionRequiredError,
-    ProblemError,
-    QuotaExceededError,
-    ReservedKeyError,
-    SecretRefusedError,
-    SeqConflictError,
-    StoreError,
-    ThrottledError,
-    TombstonedError,
-    TooLargeError,
-    TryAgainError,
-    UnauthenticatedError,
-    UnavailableError,
-    UnexpectedAnswerError,
-    UnreachableError,
-    UnsayError,
-    VersionConflictError,
-    WrongStatusError,
-)
-from unsay.injector import InjectionCounts, Injector
-from unsay.verbs import KEEP
-from unsay_core.contracts.conversations import (
-    BatchStateOut,
-    ConversationOut,
-    ExtractionOut,
-    HandedOut,
-    MessageOut,
-    PolicyOut,
-    RecordedOut,
-    RunOut,
-    RunsOut,
-    UploadOut,
-    UploadStateOut,
-)
-from unsay_core.contracts.schemas import (
-    AuditOut,
-    BatchOut,
-    DelegationOut,
-    ErasureOut,
-    ErasuresOut,
-    EventOut,
-    HistoryOut,
-    KeyOut,
-    KeysOut,
-    ListedKeyOut,
-    ListOut,
-    MemoryOut,
-    RecalledOut,
-    RecallOut,
-    ResultOut,
-    ReviewItemOut,
-    ReviewsOut,
-    ScopesOut,
-    StatisticsOut,
-    TombstoneOut,
-    TombstonesOut,
-    VerifyOut,
-)
-from unsay_core.contracts.transfers import JobOut
-from unsay_core.domain.memory import Because, Kind, Reason, Status, Trust
 
 __all__ = [
     "KEEP",
