@@ -16,7 +16,7 @@ from ministack.core import arn as arns
 from ministack.core import responses
 from ministack.services import dynamodb, lambda_svc, sqs
 
-from local import persistence
+from local import metrics, persistence
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -143,6 +143,9 @@ def _run_batch(
 ) -> None:
     """Invoke the function with one batch, then move the mapping's position as Lambda would."""
     records = [record for _, record in kept]
+    age = time.time() - records[0]["dynamodb"]["ApproximateCreationDateTime"]
+    dimensions = {"FunctionName": function["config"]["FunctionName"]}
+    metrics.record("AWS/Lambda", "IteratorAge", max(0.0, age) * 1000, "Milliseconds", dimensions)
     result = lambda_svc._execute_function(function, {"Records": records})
     first_failed = 0 if result.get("error") else _first_failed(mapping, result.get("body"), records)
     if first_failed is None:

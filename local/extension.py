@@ -20,6 +20,7 @@ MODULES = (
     "local.iam_resources",
     "local.gateway_iam",
     "local.fault_gate",
+    "local.metrics",
     "local.lambda_worker",
     "local.persistence",
     "local.snapshots",

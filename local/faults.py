@@ -40,6 +40,8 @@ class Faults:
     """The share of an operation's calls that is carried out and never answered."""
     converse_replies: tuple[Mapping[str, Any], ...] = ()
     """What the model answers, one after the other: `input` of the tool, `text`, `stop`, or a `status`."""
+    alarms_ahead_seconds: float = 0.0
+    """By how much alarms look ahead, to see one clear without waiting for its periods to pass."""
 
     @property
     def strike_calls(self) -> bool:
@@ -161,4 +163,5 @@ _PARSERS: dict[str, Callable[[str, Any], Any]] = {
     "conflict": _share,
     "commit_then_timeout": _shares,
     "converse_replies": _replies,
+    "alarms_ahead_seconds": _seconds,
 }

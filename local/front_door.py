@@ -5,11 +5,12 @@ from __future__ import annotations
 import json
 import os
 import re
+import time
 from typing import TYPE_CHECKING, Any
 
 from ministack.services import cloudformation
 
-from local import faults, persistence
+from local import faults, metrics, persistence
 from local.gateway_iam import path_as_sent
 
 if TYPE_CHECKING:
@@ -61,7 +62,7 @@ def front_door(aws: Application) -> Application:
             return
         if _is_api_call(scope):  # what a function changes, it changes by calls of its own
             path_as_sent.set(_raw_path(scope).decode("latin-1"))
-            await aws(_to_api(scope), receive, send)
+            await _counted(aws, _to_api(scope), receive, send)
             return
         writes = _may_write_tables(scope)
         persistence.touch(tables=writes)
@@ -71,6 +72,19 @@ def front_door(aws: Application) -> Application:
             persistence.touch(tables=writes)
 
     return serve
+
+
+async def _counted(aws: Application, scope: Scope, receive: Receive, send: Send) -> None:
+    """Pass a call on to the API, and say of it what API Gateway says."""
+    started = time.monotonic()
+
+    async def note(message: dict[str, Any]) -> None:
+        if message["type"] == "http.response.start":
+            milliseconds = (time.monotonic() - started) * 1000
+            metrics.record_api_call(api_id() or "none", message["status"], milliseconds)
+        await send(message)
+
+    await aws(scope, receive, note)
 
 
 def _is_emulator_control(path: str) -> bool:

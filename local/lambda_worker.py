@@ -26,6 +26,7 @@ from typing import IO, Any, cast
 from ministack.core import lambda_runtime as runtime
 from ministack.services import lambda_svc, sts
 
+from local import metrics
 from local.place import HOST, PYTHON_NEEDS
 
 PATCHES = {
@@ -153,7 +154,9 @@ class IsolatedWorker(runtime.Worker):
             except (WorkerDiedError, OSError) as error:
                 reply = {"status": "error", "error": str(error)}
                 self._stop()
-            return reply | {"cold_start": cold, "log": self._process.logs() if self._process else ""}
+            log = self._process.logs() if self._process else ""
+            metrics.take_log(log)
+            return reply | {"cold_start": cold, "log": log}
 
     def _spawned(self) -> _Process:
         self._close()

@@ -21,6 +21,7 @@ HEALTHY = {
     "conflict": 0.0,
     "commit_then_timeout": {},
     "converse_replies": [],
+    "alarms_ahead_seconds": 0.0,
 }
 
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from aws_lambda_powertools.metrics import MetricUnit, single_metric
+from aws_lambda_powertools.metrics import MetricUnit
+from aws_lambda_powertools.metrics.provider.cloudwatch_emf.cloudwatch import AmazonCloudWatchEMFProvider
 
-from unsay_core.metrics import NAMESPACE, Unit
+from unsay_core.metrics import NAMESPACE, SERVICE, Unit
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -28,11 +29,12 @@ class EmbeddedMetrics:
     def tell(
         self, metric: Metric, value: float = 1, *, whose: Mapping[str, str] | None = None, **dimensions: str
     ) -> None:
-        """One line of the log."""
+        """One line of the log: the metric of the λ, and that of its dimensions if it has any."""
         metric.check(dimensions)
-        unit = _UNITS[metric.unit]
-        with single_metric(name=metric.name, unit=unit, value=value, namespace=NAMESPACE) as told:
-            for dimension, member in dimensions.items():
-                told.add_dimension(dimension, member)
-            for kind, digest in (whose or {}).items():
-                told.add_metadata(kind, digest)
+        line = AmazonCloudWatchEMFProvider(namespace=NAMESPACE)
+        line.add_metric(metric.name, _UNITS[metric.unit], value)
+        if dimensions:
+            line.add_dimensions(**{SERVICE: line.service or "", **dimensions})
+        for kind, digest in (whose or {}).items():
+            line.add_metadata(kind, digest)
+        line.flush_metrics()
