@@ -12,7 +12,7 @@ NODE_READY := node_modules/.ready
 # The files and folders that hold tests of a mark: to collect all others takes longer than some of these run.
 MARKED = $(sort $(patsubst %/conftest.py,%,$(shell grep -rl "mark\.$(1)\b" tests --include "*.py")))
 
-.PHONY: help setup synth up down status demo check test conformance package bench quality breaks format openapi deploy clean
+.PHONY: help setup synth up down status demo check test conformance package bench quality breaks format openapi metrics deploy clean
 
 help: ## Show this list
 	@awk 'BEGIN {FS = ":.*## "} /^[a-z-]+:.*## / {printf "  make %-9s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -80,6 +80,9 @@ format: $(READY) ## Put the code into shape
 
 openapi: $(READY) ## Write docs/openapi.json from the code
 	@$(VENV)/python -m unsay_core.contracts.openapi > docs/openapi.json
+
+metrics: $(READY) ## Write docs/metrics.md from the code
+	@$(VENV)/python -m infra.metrics_page > docs/metrics.md
 
 deploy: $(READY) $(NODE_READY) ## Deploy into your AWS account (see docs/deploy.md)
 	@PATH="$(CURDIR)/$(VENV):$$PATH" npx cdk deploy

@@ -82,7 +82,7 @@ class UnsayStack(Stack):
             "Watch",
             http_api=self.http_api,
             functions=self.functions,
-            projection=self.projection,
+            index_queue=self.projection.index_queue,
             dead_letters=self.projection.dead_letters
             | {"extract": self.extraction.dead, "jobs": self.jobs.dead},
         )

@@ -1,31 +1,57 @@
-"""The first dashboard, and alarms on what must not happen unseen."""
+"""Dashboards and alarms, made of what `dashboards.py` and `alarms.py` say, and who is woken by them."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from aws_cdk import Duration
+from aws_cdk import Duration, Stack
 from aws_cdk import aws_cloudwatch as cloudwatch
+from aws_cdk import aws_cloudwatch_actions as actions
+from aws_cdk import aws_sns as sns
 from constructs import Construct
 
+from infra.alarms import ALARMS, Silence
+from infra.dashboards import BOARDS
+from infra.lines import Own
 from unsay_core.metrics import NAMESPACE
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from aws_cdk import aws_sqs as sqs
 
+    from infra.alarms import Alarm
+    from infra.dashboards import Board, Graph
     from infra.functions import Functions
     from infra.http_api import HttpApi
-    from infra.projection import Projection
+    from infra.lines import Line
 
 PERIOD = Duration.minutes(5)
 HALF = 12
-FOREIGN_HITS = "The knowledge base answered with what lies in another scope; it was dropped."
+RUNBOOK = "https://github.com/unsay-dev/unsay/blob/main/docs/runbook"
+_SILENCE = {
+    Silence.GOOD: cloudwatch.TreatMissingData.NOT_BREACHING,
+    Silence.BAD: cloudwatch.TreatMissingData.BREACHING,
+}
+NOBODY = "none"  # the context `alarm_topic` where no alarm is sent on
+
+
+@dataclass(frozen=True)
+class Watched:
+    """Something in the stack of which AWS has metrics: their namespace, and its dimensions there."""
+
+    namespace: str
+    dimensions: dict[str, str]
+
+
+def runbook(alarm: Alarm) -> str:
+    """The address of the page that says what to do about an alarm."""
+    return f"{RUNBOOK}/{alarm.page}.md"
 
 
 class Watch(Construct):
-    """Requests, λs, and the way from the ledger to the index."""
+    """The alarms, and a dashboard for each of its readers."""
 
     def __init__(
         self,
@@ -34,150 +60,100 @@ class Watch(Construct):
         *,
         http_api: HttpApi,
         functions: Functions,
-        projection: Projection,
+        index_queue: sqs.Queue,
         dead_letters: Mapping[str, sqs.Queue],
     ) -> None:
         super().__init__(scope, construct_id)
-        alarms = [
-            self._server_errors(http_api),
-            # Nothing of the service may do it, so somebody with an administrator's rights has.
-            self._must_not_happen(
-                "AuditEntryChanged",
-                "project",
-                "An audit entry was changed or removed: verify the scope named in the log.",
-            ),
-            self._must_not_happen(
-                "ForeignHits",
-                "api",
-                FOREIGN_HITS,
-            ),
-            self._must_not_happen("ForeignHits", "extract", FOREIGN_HITS),
-            *self._dead_letters(dead_letters),
+        self._natives = {
+            "api": Watched("AWS/ApiGateway", {"ApiId": http_api.api.api_id}),
+            "index queue": _queue(index_queue),
+            **{f"{name} dead letters": _queue(queue) for name, queue in dead_letters.items()},
+            **{
+                f"{name} function": Watched("AWS/Lambda", {"FunctionName": each.function.function_name})
+                for name, each in functions.all.items()
+            },
+        }
+        alarms = [self._alarm(alarm) for alarm in ALARMS]
+        self._send_on(alarms)
+        for board in BOARDS:
+            self._board(board, alarms)
+
+    def _alarm(self, alarm: Alarm) -> cloudwatch.Alarm:
+        operators = cloudwatch.ComparisonOperator
+        return cloudwatch.Alarm(
+            self,
+            alarm.name,
+            alarm_description=f"{alarm.says} What to do: {runbook(alarm)}",
+            metric=self._metric(alarm.line, Duration.minutes(alarm.minutes)),
+            threshold=alarm.threshold,
+            evaluation_periods=alarm.periods,
+            comparison_operator=operators.LESS_THAN_THRESHOLD
+            if alarm.is_floor
+            else operators.GREATER_THAN_OR_EQUAL_TO_THRESHOLD,
+            treat_missing_data=_SILENCE[alarm.silence],
+        )
+
+    def _send_on(self, alarms: Sequence[cloudwatch.Alarm]) -> None:
+        """Tell a topic of one's own of each alarm, and when it is over."""
+        topic_arn = self.node.try_get_context("alarm_topic") or NOBODY
+        if topic_arn == NOBODY:
+            return
+        action = actions.SnsAction(sns.Topic.from_topic_arn(self, "Topic", topic_arn))
+        for alarm in alarms:
+            alarm.add_alarm_action(action)
+            alarm.add_ok_action(action)
+
+    def _board(self, board: Board, alarms: Sequence[cloudwatch.Alarm]) -> None:
+        rows = [
+            [self._graph(graph) for graph in board.graphs[at : at + 2]]
+            for at in range(0, len(board.graphs), 2)
         ]
         cloudwatch.Dashboard(
             self,
-            "Dashboard",
+            board.name,
+            dashboard_name=f"{Stack.of(self).stack_name}-{board.name}",
             default_interval=Duration.hours(3),
             widgets=[
-                [cloudwatch.AlarmStatusWidget(title="Alarms", alarms=alarms, width=2 * HALF)],
-                [_requests(http_api), _latency(http_api)],
-                [_errors(functions), _durations(functions)],
-                [_lag(functions, projection), _dead(dead_letters)],
-                [_model(), _facts()],
+                [cloudwatch.TextWidget(markdown=_heading(board), width=2 * HALF, height=2)],
+                [
+                    cloudwatch.AlarmStatusWidget(title="Alarms", alarms=list(alarms), width=HALF, height=6),
+                    cloudwatch.TextWidget(markdown=_links(), width=HALF, height=6),
+                ],
+                *rows,
             ],
         )
 
-    def _server_errors(self, http_api: HttpApi) -> cloudwatch.Alarm:
-        return cloudwatch.Alarm(
-            self,
-            "ServerErrors",
-            alarm_description="The API answered 5xx.",
-            metric=http_api.api.metric_server_error(period=PERIOD, statistic="Sum"),
-            threshold=1,
-            evaluation_periods=1,
-            treat_missing_data=cloudwatch.TreatMissingData.NOT_BREACHING,
+    def _graph(self, graph: Graph) -> cloudwatch.GraphWidget:
+        return cloudwatch.GraphWidget(
+            title=graph.title,
+            width=HALF,
+            left=[self._metric(line) for line in graph.left],
+            right=[self._metric(line) for line in graph.right],
         )
 
-    def _must_not_happen(self, name: str, service: str, description: str) -> cloudwatch.Alarm:
-        """An alarm on a count of one λ that ought to stay at nought."""
-        return cloudwatch.Alarm(
-            self,
-            f"{service.capitalize()}{name}",
-            alarm_description=description,
-            metric=cloudwatch.Metric(
-                namespace=NAMESPACE,
-                metric_name=name,
-                dimensions_map={"service": service},
-                period=PERIOD,
-                statistic="Sum",
-            ),
-            threshold=1,
-            evaluation_periods=1,
-            treat_missing_data=cloudwatch.TreatMissingData.NOT_BREACHING,
-        )
-
-    def _dead_letters(self, dead_letters: Mapping[str, sqs.Queue]) -> list[cloudwatch.Alarm]:
-        """One alarm per queue, so that the alarm's name says which work failed."""
-        return [
-            cloudwatch.Alarm(
-                self,
-                f"{name.capitalize()}DeadLetters",
-                alarm_description=f"Work of the {name} λ was given up and waits for an operator.",
-                metric=queue.metric_approximate_number_of_messages_visible(period=PERIOD),
-                threshold=1,
-                evaluation_periods=1,
-                treat_missing_data=cloudwatch.TreatMissingData.NOT_BREACHING,
+    def _metric(self, line: Line, period: Duration = PERIOD) -> cloudwatch.IMetric:
+        if isinstance(line, Own) and line.search:
+            return cloudwatch.MathExpression(
+                expression=line.search, using_metrics={}, label="", period=period
             )
-            for name, queue in dead_letters.items()
-        ]
+        watched = Watched(NAMESPACE, line.dimensions) if isinstance(line, Own) else self._natives[line.of]
+        return cloudwatch.Metric(
+            namespace=watched.namespace,
+            metric_name=line.name,
+            dimensions_map=watched.dimensions,
+            period=period,
+            statistic=line.statistic,
+        )
 
 
-def _graph(title: str, metrics: list[cloudwatch.IMetric]) -> cloudwatch.GraphWidget:
-    return cloudwatch.GraphWidget(title=title, width=HALF, left=metrics)
+def _queue(queue: sqs.Queue) -> Watched:
+    return Watched("AWS/SQS", {"QueueName": queue.queue_name})
 
 
-def _requests(http_api: HttpApi) -> cloudwatch.GraphWidget:
-    api = http_api.api
-    return _graph("Requests", [api.metric_count(), api.metric_client_error(), api.metric_server_error()])
+def _heading(board: Board) -> str:
+    return f"# {board.name}\n{board.reader}"
 
 
-def _latency(http_api: HttpApi) -> cloudwatch.GraphWidget:
-    return _graph("Latency", [http_api.api.metric_latency(statistic=name) for name in ("p50", "p99")])
-
-
-def _errors(functions: Functions) -> cloudwatch.GraphWidget:
-    made = [each.function for each in functions.all.values()]
-    errors = [function.metric_errors() for function in made]
-    return _graph("λ errors and throttles", errors + [function.metric_throttles() for function in made])
-
-
-def _durations(functions: Functions) -> cloudwatch.GraphWidget:
-    made = functions.all.values()
-    return _graph("λ duration, p99", [each.function.metric_duration(statistic="p99") for each in made])
-
-
-def _lag(functions: Functions, projection: Projection) -> cloudwatch.GraphWidget:
-    queue = projection.index_queue
-    return _graph(
-        "How far the projections lag",
-        [
-            functions.project.function.metric("IteratorAge", statistic="Maximum"),
-            queue.metric_approximate_age_of_oldest_message(),
-            queue.metric_approximate_number_of_messages_visible(),
-        ],
-    )
-
-
-def _of_extraction(name: str, statistic: str) -> cloudwatch.Metric:
-    return cloudwatch.Metric(
-        namespace=NAMESPACE,
-        metric_name=name,
-        dimensions_map={"service": "extract"},
-        period=PERIOD,
-        statistic=statistic,
-    )
-
-
-def _model() -> cloudwatch.GraphWidget:
-    """What the model costs and how long it takes: per batch, in all its questions."""
-    return cloudwatch.GraphWidget(
-        title="The model",
-        width=HALF,
-        left=[_of_extraction("ModelTokens", "Sum")],
-        right=[_of_extraction("ModelTime", "p50"), _of_extraction("ModelTime", "p99")],
-    )
-
-
-def _facts() -> cloudwatch.GraphWidget:
-    """What is kept of conversations; what is dropped, by reason, is found by a search over its metric."""
-    dropped = cloudwatch.MathExpression(
-        expression=f"SEARCH('{{{NAMESPACE},service,reason}} MetricName=\"FactsDropped\"', 'Sum')",
-        using_metrics={},
-        label="dropped:",
-    )
-    return _graph("Facts of conversations", [_of_extraction("FactsKept", "Sum"), dropped])
-
-
-def _dead(dead_letters: Mapping[str, sqs.Queue]) -> cloudwatch.GraphWidget:
-    queues = dead_letters.values()
-    return _graph("Given up", [queue.metric_approximate_number_of_messages_visible() for queue in queues])
+def _links() -> str:
+    """What is red on the left, by its name here: one click to what to do about it."""
+    return " · ".join(f"[{alarm.name}]({runbook(alarm)})" for alarm in ALARMS)

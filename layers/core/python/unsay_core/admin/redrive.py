@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 from rich.console import Console
@@ -12,18 +12,20 @@ from unsay_core.admin.stack import DEFAULT_STACK, Stack
 
 if TYPE_CHECKING:
     from mypy_boto3_sqs import SQSClient
+    from mypy_boto3_sqs.type_defs import MessageTypeDef
 
 console = Console(stderr=True)
 QUEUES = {
     "extract": ("ExtractDeadLettersUrl", "ExtractQueueUrl"),
     "jobs": ("JobsDeadLettersUrl", "JobsQueueUrl"),
+    "index": ("IndexDeadLettersUrl", "IndexQueueUrl"),
 }
 AT_ONCE = 10
 HIDDEN = 60  # seconds in which a letter that was not sent comes back
 
 
 def redrive_command(
-    work: Annotated[Literal["extract", "jobs"], typer.Argument(help="Whose dead letters.")],
+    work: Annotated[Literal["extract", "jobs", "index"], typer.Argument(help="Whose dead letters.")],
     stack: Annotated[str, typer.Option(help="Name of the CloudFormation stack.")] = DEFAULT_STACK,
 ) -> None:
     """Send dead letters again, and let what failed be tried anew: unsay-admin redrive extract."""
@@ -38,12 +40,22 @@ def redrive(sqs: SQSClient, dead: str, queue: str) -> int:
     sent = 0
     while True:
         answer = sqs.receive_message(
-            QueueUrl=dead, MaxNumberOfMessages=AT_ONCE, VisibilityTimeout=HIDDEN, WaitTimeSeconds=1
+            QueueUrl=dead,
+            MaxNumberOfMessages=AT_ONCE,
+            VisibilityTimeout=HIDDEN,
+            WaitTimeSeconds=1,
+            MessageSystemAttributeNames=["MessageGroupId"],
         )
         letters = answer.get("Messages", [])
         if not letters:
             return sent
         for letter in letters:
-            sqs.send_message(QueueUrl=queue, MessageBody=redriven(letter["Body"]))
+            sqs.send_message(QueueUrl=queue, MessageBody=redriven(letter["Body"]), **_order(letter))
             sqs.delete_message(QueueUrl=dead, ReceiptHandle=letter["ReceiptHandle"])
             sent += 1
+
+
+def _order(letter: MessageTypeDef) -> Any:
+    """The place of a letter in a queue that keeps an order: behind what its memory still waits for."""
+    group = letter.get("Attributes", {}).get("MessageGroupId")
+    return {"MessageGroupId": group, "MessageDeduplicationId": letter["MessageId"]} if group else {}
