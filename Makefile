@@ -12,7 +12,7 @@ NODE_READY := node_modules/.ready
 # The files and folders that hold tests of a mark: to collect all others takes longer than some of these run.
 MARKED = $(sort $(patsubst %/conftest.py,%,$(shell grep -rl "mark\.$(1)\b" tests --include "*.py")))
 
-.PHONY: help setup synth up down status demo check test conformance package bench quality breaks format openapi metrics deploy clean
+.PHONY: help setup synth up down status demo check test conformance package bench quality breaks site format openapi metrics deploy clean
 
 help: ## Show this list
 	@awk 'BEGIN {FS = ":.*## "} /^[a-z-]+:.*## / {printf "  make %-9s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -74,6 +74,9 @@ bench: $(READY) ## Measure calls, processor time, latency, cold start: one table
 
 quality: $(READY) ## Measure how well recall finds: one table, and build/quality.json (LOCOMO=… for a file of that form)
 	@LOCOMO="$(LOCOMO)" $(VENV)/python -m tests.quality
+
+site: $(READY) ## Build the documentation into build/site; fails on a link that leads nowhere (wants the package index)
+	@$(VENV)/uv run --quiet --isolated --no-project --with-requirements <($(VENV)/uv export --quiet --frozen --only-group site) mkdocs build --quiet --strict
 
 format: $(READY) ## Put the code into shape
 	@$(VENV)/ruff check --quiet --fix . ; $(VENV)/ruff format --quiet .

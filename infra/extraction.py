@@ -13,7 +13,7 @@ from aws_cdk import aws_s3 as s3
 from aws_cdk import aws_sqs as sqs
 from constructs import Construct
 
-from infra.checks import acknowledge
+from infra.checks import acknowledge, acknowledge_dead_letters
 from infra.functions import SIZES
 from infra.projection import FAILED_RETENTION
 
@@ -42,6 +42,7 @@ class Extraction(Construct):
         self.model_id = str(self.node.get_context(MODEL))
         self.guardrail = str(self.node.get_context(GUARDRAIL))
         self.dead = sqs.Queue(self, "DeadLetters", enforce_ssl=True, retention_period=FAILED_RETENTION)
+        acknowledge_dead_letters(self.dead)
         self.queue = sqs.Queue(
             self,
             "Queue",
@@ -56,7 +57,7 @@ class Extraction(Construct):
             event_bus=bus,
             description="Messages of a conversation are due to be extracted.",
             event_pattern=events.EventPattern(source=["unsay"], detail_type=[BATCH_READY]),
-            targets=[targets.SqsQueue(self.queue)],
+            targets=[targets.SqsQueue(self.queue, dead_letter_queue=self.dead)],
         )
         # S3 tells the account's own bus, never another. Whose file it is, its place says.
         events.Rule(
@@ -68,7 +69,7 @@ class Extraction(Construct):
                 detail_type=[FILE_CAME],
                 detail={"bucket": {"name": [intake.bucket_name]}},
             ),
-            targets=[targets.SqsQueue(self.queue)],
+            targets=[targets.SqsQueue(self.queue, dead_letter_queue=self.dead)],
         )
 
     def run_extract(self, extract: PythonFunction) -> None:

@@ -11,7 +11,7 @@ from aws_cdk import aws_lambda as lambda_
 from aws_cdk import aws_logs as logs
 from constructs import Construct
 
-from infra.checks import acknowledge
+from infra.checks import SERVERLESS, acknowledge
 from infra.layers import ARCHITECTURE, RUNTIME, Layers, functions_code
 from unsay_core.metrics import NAMESPACE
 from unsay_core.settings import variables
@@ -23,6 +23,13 @@ if TYPE_CHECKING:
     from unsay_core.settings import Settings
 
 LOG_RETENTION = logs.RetentionDays.ONE_MONTH
+LOCKED_RUNTIME = "The runtime is the one the locked wheels of the layer are built for; both move together."
+SERVERLESS_ANSWERS = {
+    "LambdaLatestVersion": LOCKED_RUNTIME,
+    "LambdaDLQ": "Whoever calls it sees that it failed and tries again: the gateway, a stream, a queue with "
+    "dead letters, or the clock a minute later.",
+    "LambdaTracing": "What a λ does is told in metrics and logs, which name no scope.",
+}
 
 
 @dataclass(frozen=True)
@@ -70,11 +77,9 @@ class PythonFunction(Construct):
             log_group=log_group,
             logging_format=lambda_.LoggingFormat.JSON,
         )
-        acknowledge(
-            self.function,
-            "L1",
-            "The runtime is the one the locked wheels of the layer are built for; both move together.",
-        )
+        acknowledge(self.function, "L1", LOCKED_RUNTIME)
+        for rule, reason in SERVERLESS_ANSWERS.items():
+            acknowledge(self.function, rule, reason, pack=SERVERLESS)
 
     def configure(self, settings: type[Settings], **values: str) -> None:
         """Fill the environment with exactly the variables its handler will ask for.
@@ -93,7 +98,7 @@ class PythonFunction(Construct):
         self.role.add_to_policy(
             iam.PolicyStatement(sid="SetAside", actions=["sqs:SendMessage"], resources=[dead.queue_arn])
         )
-        lambda_.EventSourceMapping(
+        mapping = lambda_.EventSourceMapping(
             self,
             construct_id,
             target=self.function,
@@ -102,6 +107,8 @@ class PythonFunction(Construct):
             max_concurrency=most,
             report_batch_item_failures=True,
         )
+        reason = "A queue sets aside by itself what was received too often: this one has dead letters."
+        acknowledge(mapping, "LambdaEventSourceMappingDestination", reason, pack=SERVERLESS)
 
     def _own_role(self, log_group: logs.LogGroup) -> iam.Role:
         role = iam.Role(

@@ -10,6 +10,7 @@ from aws_cdk import aws_scheduler as scheduler
 from aws_cdk import aws_sqs as sqs
 from constructs import Construct
 
+from infra.checks import acknowledge_dead_letters
 from infra.functions import SIZES
 from infra.ledger import DUE_INDEX
 from infra.projection import FAILED_RETENTION
@@ -33,6 +34,7 @@ class Jobs(Construct):
     def __init__(self, scope: Construct, construct_id: str) -> None:
         super().__init__(scope, construct_id)
         self.dead = sqs.Queue(self, "DeadLetters", enforce_ssl=True, retention_period=FAILED_RETENTION)
+        acknowledge_dead_letters(self.dead)
         self.queue = sqs.Queue(
             self,
             "Queue",

@@ -12,7 +12,7 @@ from aws_cdk import aws_lambda_event_sources as sources
 from aws_cdk import aws_sqs as sqs
 from constructs import Construct
 
-from infra.checks import acknowledge
+from infra.checks import acknowledge, acknowledge_dead_letters
 
 if TYPE_CHECKING:
     from aws_cdk import aws_dynamodb as dynamodb
@@ -67,6 +67,8 @@ class Projection(Construct):
         acknowledge(
             self.project_dead, "SQS3", "It is a dead-letter queue: here the streams' failed batches end."
         )
+        for queue in (self.index_dead, self.project_dead):
+            acknowledge_dead_letters(queue)
 
     @property
     def dead_letters(self) -> dict[str, sqs.Queue]:

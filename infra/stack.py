@@ -9,6 +9,7 @@ from aws_cdk import aws_iam as iam
 
 from infra.anchors import Anchors
 from infra.documents import Documents
+from infra.encryption import OwnKey, is_own_key
 from infra.extraction import Extraction
 from infra.functions import Functions
 from infra.http_api import HttpApi
@@ -86,6 +87,8 @@ class UnsayStack(Stack):
             dead_letters=self.projection.dead_letters
             | {"extract": self.extraction.dead, "jobs": self.jobs.dead},
         )
+        if is_own_key(self):
+            OwnKey(self, "OwnKey", stage=stage).encrypt(self)
         self._outputs()
 
     def _wire_requests(self) -> None:

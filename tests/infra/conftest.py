@@ -92,3 +92,11 @@ def prod(tmp_path_factory) -> Template:
     folder = tmp_path_factory.mktemp("prod") / "cdk.out"
     synthesize(str(folder), stage="prod")
     return Template(folder, "prod")
+
+
+@pytest.fixture(scope="session")
+def own_key(tmp_path_factory) -> Template:
+    """What a deployer who trusts nobody else's key, and no open door, asks for."""
+    folder = tmp_path_factory.mktemp("own-key") / "cdk.out"
+    synthesize(str(folder), stage="prod", encryption="cmk")
+    return Template(folder, "prod")
