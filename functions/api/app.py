@@ -7,7 +7,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from functions.entrypoint import UNDECIDED, bearer_of, log_fault
-from unsay_core.application.authenticate import Identity
+from unsay_core.application.identity import Identity
 from unsay_core.domain.errors import ForbiddenError
 from unsay_core.endpoints.call import Request
 from unsay_core.endpoints.router import Endpoints

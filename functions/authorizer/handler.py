@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from functions.entrypoint import UNDECIDED, bearer_of, log_fault, logger
-from unsay_core.bootstrap.aws import AuthorizerService
+from unsay_core.bootstrap.authorizer import AuthorizerService
 from unsay_core.settings import AuthorizerSettings
 
 if TYPE_CHECKING:

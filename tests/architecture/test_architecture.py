@@ -109,7 +109,7 @@ def test_the_composition_roots_alone_make_clients_and_sessions() -> None:
         for name, tree in trees(DEPLOYED)
         if any(called(call) in ("client", "Session") for call in calls(tree))
     }
-    roots = {f"bootstrap/{name}.py" for name in ("aws", "generations", "jobs", "operator")}
+    roots = {f"bootstrap/{name}.py" for name in ("authorizer", "aws", "generations", "jobs", "operator")}
     assert making == {"adapters/scoped_session.py", "admin/cli.py", "admin/stack.py", *roots}
 
 
@@ -280,6 +280,54 @@ def test_callers_with_keys_do_not_wait_for_what_tokens_need() -> None:
     )
     done = subprocess.run([sys.executable, "-c", program], cwd=ROOT, capture_output=True, check=False)
     assert done.returncode == 0, done.stderr.decode()
+
+
+def test_a_cold_start_of_the_api_makes_what_frequent_calls_need_and_no_more() -> None:
+    """In a fresh interpreter, by the names of our modules."""
+    program = (
+        "import os, sys\n"
+        "from unsay_core import settings\n"
+        "names = settings.variables(settings.ApiSettings).values()\n"
+        "os.environ.update(dict.fromkeys(names, 'x'), AWS_DEFAULT_REGION='eu-central-1')\n"
+        "os.environ['UNSAY_INDEX_GENERATIONS'] = '[]'\n"
+        "import functions.api.handler\n"
+        "print(*(name.removeprefix('unsay_core.') for name in sys.modules if name.startswith('unsay_core.')))"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True, check=True
+    )
+    loaded = set(done.stdout.split())
+    parts = {name: {m.partition(".")[2] for m in loaded if m.startswith(f"{name}.")} for name in NEEDED}
+    assert parts == NEEDED
+    assert not loaded & RARE
+    assert {"application.recall", "application.remember", "application.forget"} <= loaded
+    assert all((CORE / f"{name.replace('.', '/')}.py").is_file() for name in RARE), "the control"
+
+
+NEEDED = {
+    "contracts": set("answers base cursor exact_json filter operations prompt query_string requests".split()),
+    "endpoints": set("call memories problem reads reply router".split()),
+    "bootstrap": set("aws generations".split()),
+}
+RARE = {
+    "adapters.bedrock.converse",
+    "adapters.oidc",
+    "adapters.s3.graves",
+    "adapters.s3.transcripts",
+    "adapters.s3.transfers",
+    "application.authenticate",
+    "application.bindings",
+    "application.consolidate",
+    "application.conversations",
+    "application.extract",
+    "application.forget_selection",
+    "application.index_memories",
+    "application.model",
+    "application.reindex",
+    "application.statistics",
+    "application.transfers",
+    "application.uploads",
+}
 
 
 HANDLERS = ("api", "authorizer", "project", "index", "extract", "jobs", "sweep")

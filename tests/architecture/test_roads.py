@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
+from itertools import chain
 from pathlib import Path
 
 import pytest
@@ -19,6 +20,7 @@ DEPLOYED = sorted([*CORE.rglob("*.py"), *(ROOT / "functions").rglob("*.py")])
 # with the credentials of whoever runs them, on no λ.
 ROOTS = {
     "adapters/scoped_session.py",
+    "bootstrap/authorizer.py",
     "bootstrap/aws.py",
     "bootstrap/generations.py",
     "bootstrap/jobs.py",
@@ -39,6 +41,7 @@ COMPUTED_NAMES = {
     "contracts/operations.py",
     "contracts/requests.py",
     "contracts/selection.py",
+    "domain/values.py",
     "endpoints/__init__.py",
     "endpoints/memories.py",
 }
@@ -141,6 +144,7 @@ def test_what_is_for_types_alone_is_no_road() -> None:
 
 
 BOOTSTRAP = ast.parse((CORE / "bootstrap" / "aws.py").read_text())
+AUTHORIZER = ast.parse((CORE / "bootstrap" / "authorizer.py").read_text())
 
 
 def methods(tree: ast.Module) -> Iterator[tuple[str, ast.FunctionDef]]:
@@ -159,7 +163,8 @@ def calls_of(function: ast.FunctionDef, method: str) -> list[ast.Call]:
 
 
 def test_these_alone_open_a_session() -> None:
-    opening = {name for name, function in methods(BOOTSTRAP) if calls_of(function, "assume")}
+    both = chain(methods(BOOTSTRAP), methods(AUTHORIZER))
+    opening = {name for name, function in both if calls_of(function, "assume")}
     assert opening == {
         "ApiService.open_scope",
         "ApiService.open_audit",  # opens the scope first
@@ -193,7 +198,7 @@ def test_a_functions_own_role_asks_for_no_store_of_memories() -> None:
     """A client of the λ's own session: pepper, queues, bus, a model; the authorizer reads keys."""
     asked = {
         (name, call.args[0].value)  # type: ignore[attr-defined]
-        for name, function in methods(BOOTSTRAP)
+        for name, function in chain(methods(BOOTSTRAP), methods(AUTHORIZER))
         for call in calls_of(function, "client")
         if ast.unparse(call.func).endswith("session.client")
     }

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tests.support.fakes import MemoryBindings
-from unsay_core.adapters.dynamodb.access import DynamoBindings
+from unsay_core.adapters.dynamodb.bindings import DynamoBindings
 from unsay_core.application.bindings import Binding, Template
 from unsay_core.domain.scope import Action, PrincipalKind
 

@@ -1,6 +1,7 @@
 """The environment of a λ as one frozen value; a missing name fails at cold start, loudly.
 
-The names stand here once: the infrastructure writes them, the handlers read them.
+The names stand here once: the infrastructure writes them, the handlers read them. Nobody compares or prints
+settings, and every λ makes the classes of all: what they would need for it would take half of the time.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ class MissingSettingError(RuntimeError):
     """A required environment variable is absent or empty."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Settings:
     """What every λ is told; the variable of a field is `UNSAY_` and its name in capitals."""
 
@@ -38,7 +39,7 @@ def variables(settings: type[Settings]) -> dict[str, str]:
     return {field.name: PREFIX + field.name.upper() for field in fields(settings)}
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class ApiSettings(Settings):
     """The api λ: it may open scopes and read the pepper, nothing else."""
 
@@ -59,7 +60,7 @@ class ApiSettings(Settings):
     oidc: str
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class AuthorizerSettings(Settings):
     """The authorizer λ: it reads keys and bindings, under its own role.
 
@@ -71,7 +72,7 @@ class AuthorizerSettings(Settings):
     oidc: str
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class ProjectSettings(Settings):
     """The project λ: ledger changes become documents, index work, domain events, anchors and known scopes."""
 
@@ -89,7 +90,7 @@ class ProjectSettings(Settings):
     registrar_role_arn: str
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class ExtractSettings(Settings):
     """The extract λ: conversations become memories. `guardrail` is `id:version`, or `none`."""
 
@@ -107,7 +108,7 @@ class ExtractSettings(Settings):
     guardrail: str
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class IndexSettings(Settings):
     """The index λ: it alone writes to the index."""
 
@@ -120,7 +121,7 @@ class IndexSettings(Settings):
     projector_role_arn: str
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class JobsSettings(Settings):
     """The jobs λ: work that outlasts a request. `recovery_days` is how long the tables can be restored."""
 
@@ -137,7 +138,7 @@ class JobsSettings(Settings):
     recovery_days: str
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class SweepSettings(Settings):
     """The sweep λ: it finds what is due in the one index it may query, and opens each scope for the rest."""
 

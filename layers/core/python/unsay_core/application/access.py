@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import secrets
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
 from unsay_core.application.pages import READ_AT_ONCE, READ_MOST, Page
@@ -19,6 +18,7 @@ from unsay_core.domain.errors import (
 )
 from unsay_core.domain.ids import require_id
 from unsay_core.domain.scope import Action, Grant, Principal, PrincipalKind, ScopePattern
+from unsay_core.domain.values import dataclass
 from unsay_core.extraction.credentials import find_credential
 
 if TYPE_CHECKING:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from unsay_core.application.ledger import memory_ref
 from unsay_core.domain.lifecycle import Act, may
 from unsay_core.domain.memory import Memory
+from unsay_core.domain.values import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
@@ -20,6 +20,7 @@ from unsay_core.application.versions import require_version
 from unsay_core.domain.audit import Event, Happening
 from unsay_core.domain.lifecycle import Act, after
 from unsay_core.domain.memory import Because, Fact, Memory, Reason, Source, Trust
+from unsay_core.domain.values import dataclass
 
 if TYPE_CHECKING:
     from unsay_core.application.draft import Draft

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from unsay_core.application.access import Keys
-    from unsay_core.application.authenticate import Identity
+    from unsay_core.application.identity import Identity
     from unsay_core.application.keys import Keyring
     from unsay_core.application.ports import World
 

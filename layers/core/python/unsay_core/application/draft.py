@@ -7,7 +7,7 @@ decided on the same state cannot both be right.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
@@ -37,6 +37,7 @@ from unsay_core.application.ledger import (
 from unsay_core.domain.audit import AuditEntry, Before, sealed
 from unsay_core.domain.errors import InvalidRequestError, UnavailableError
 from unsay_core.domain.memory import Status
+from unsay_core.domain.values import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping

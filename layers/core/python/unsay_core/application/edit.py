@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from unsay_core.application.digests import commitment, value_digest
@@ -19,6 +19,7 @@ from unsay_core.domain.duplicate import identity, is_same, statement
 from unsay_core.domain.errors import InvalidRequestError
 from unsay_core.domain.lifecycle import Act, after
 from unsay_core.domain.trust import after_edit, require_may_replace
+from unsay_core.domain.values import dataclass
 
 if TYPE_CHECKING:
     from unsay_core.application.draft import Draft

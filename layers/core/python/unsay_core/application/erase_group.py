@@ -6,7 +6,7 @@ them goes on where it was, and counts nothing twice.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from unsay_core.application.cascade import cascade
@@ -20,6 +20,7 @@ from unsay_core.domain.audit import Event, Happening
 from unsay_core.domain.lifecycle import Act, after, may
 from unsay_core.domain.memory import Memory, Review, Status
 from unsay_core.domain.tombstone import Tombstone, TombstoneKind
+from unsay_core.domain.values import dataclass
 from unsay_core.jobs.erasure import Cascaded, Erasure
 
 if TYPE_CHECKING:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from unsay_core.application.draft import Draft
@@ -14,6 +13,7 @@ from unsay_core.application.verdict import Verdict
 from unsay_core.domain.errors import AlreadyForgottenError, NotFoundError, UnsayError
 from unsay_core.domain.memory import Reason
 from unsay_core.domain.tombstone import Tombstone, TombstoneKind
+from unsay_core.domain.values import dataclass
 from unsay_core.jobs.erasure import Erasure
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ to be: in every generation there is.
 from __future__ import annotations
 
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, TypeAlias
 
 from unsay_core.application.ledger import (
@@ -25,6 +25,7 @@ from unsay_core.application.ledger import (
 from unsay_core.application.ports import ConflictError, DocumentState, IndexTask
 from unsay_core.application.post_words import Owed, post_words
 from unsay_core.domain.memory import IndexState, Kind, Memory, Status
+from unsay_core.domain.values import dataclass
 from unsay_core.metrics import INDEX_LAG, OLDEST_PENDING, SILENT, WRITE_TO_RECALLABLE
 from unsay_core.retrieval.postings import NO_WORDS, postings_of
 

@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import hmac
 from base64 import b32encode
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING
+
+from unsay_core.domain.values import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

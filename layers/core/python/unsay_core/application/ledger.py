@@ -6,7 +6,6 @@ decided on the same state cannot both be right.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
 from typing import Any, Generic, TypeAlias, TypeVar
@@ -16,6 +15,7 @@ from unsay_core.domain.memory import Fact, Memory
 from unsay_core.domain.quota import Usage
 from unsay_core.domain.timeline import Interval
 from unsay_core.domain.tombstone import Tombstone, TombstoneKind
+from unsay_core.domain.values import dataclass
 from unsay_core.extraction.conversation import Batch, Message, Plan, Ready, Run, Upload
 from unsay_core.jobs.erasure import Erasure, Fence
 from unsay_core.jobs.job import Job

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -20,6 +19,7 @@ from unsay_core.application.ledger import (
 from unsay_core.application.pages import Page, page_of
 from unsay_core.domain.errors import NotFoundError
 from unsay_core.domain.memory import Fact, Kind, Memory, Status, Trust
+from unsay_core.domain.values import dataclass
 from unsay_core.retrieval.filters import All, Filter, among, holds, narrowing
 
 if TYPE_CHECKING:

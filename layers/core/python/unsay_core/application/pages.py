@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Generic, TypeVar, cast
 
 from unsay_core.application.fenced import Stretch
 from unsay_core.application.ledger import ref_of
+from unsay_core.domain.values import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar, cast
 
 from unsay_core.application.quotas import Allowance, unlimited
 from unsay_core.domain.memory import Memory
+from unsay_core.domain.values import dataclass
 from unsay_core.metrics import SILENT
 from unsay_core.retrieval.filters import EVERYTHING
 

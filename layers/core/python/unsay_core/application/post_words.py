@@ -8,7 +8,7 @@ last: so nothing comes back after an erasure, and what was posted is found again
 from __future__ import annotations
 
 from base64 import b32encode
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -27,6 +27,7 @@ from unsay_core.application.ledger import (
     ref_of,
 )
 from unsay_core.application.ports import ConflictError
+from unsay_core.domain.values import dataclass
 from unsay_core.retrieval.postings import SIZE, Posting, pack, packed_id, unpack
 
 if TYPE_CHECKING:

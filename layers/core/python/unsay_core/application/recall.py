@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from unsay_core.application.digests import keyed_wording
@@ -11,6 +10,7 @@ from unsay_core.application.recall_scope import ScopeRecall
 from unsay_core.application.recall_sources import KNOWLEDGE_BASE, PENDING, SOURCES, WORDS, sought_words
 from unsay_core.domain.errors import UnavailableError
 from unsay_core.domain.memory import IndexState, Memory
+from unsay_core.domain.values import dataclass
 from unsay_core.metrics import DEGRADED_RECALLS
 from unsay_core.retrieval.evidence import Evidence, terms_of
 from unsay_core.retrieval.postings import packed_id, place_of

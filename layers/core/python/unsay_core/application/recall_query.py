@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
 
 from unsay_core.domain.memory import BELIEFS, Status, Trust
+from unsay_core.domain.values import dataclass
 from unsay_core.retrieval.filters import All, Comparison, Op, among, holds
 
 if TYPE_CHECKING:

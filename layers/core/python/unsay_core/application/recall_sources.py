@@ -5,13 +5,14 @@ A source proposes ids; it decides nothing. What it proposes is loaded from the l
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from itertools import chain, islice, zip_longest
 from typing import TYPE_CHECKING
 
 from unsay_core.application.ledger import HEAD, Area, Head, Pending, Work, postings_ref
 from unsay_core.application.post_words import term_name
 from unsay_core.domain.memory import Kind, Memory
+from unsay_core.domain.values import dataclass
 from unsay_core.retrieval.evidence import Evidence, Term
 from unsay_core.retrieval.lexicon import Vocabulary, words
 from unsay_core.retrieval.postings import NO_WORDS, said, unpacked_id

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -26,6 +26,7 @@ from unsay_core.domain.errors import InvalidRequestError, UnavailableError, Unsa
 from unsay_core.domain.lifecycle import Act, after
 from unsay_core.domain.memory import Fact, Memory, Review, Source, Status, Trust, closed
 from unsay_core.domain.trust import after_corroboration, may_replace
+from unsay_core.domain.values import dataclass
 
 if TYPE_CHECKING:
     from datetime import datetime

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
 from unsay_core.application.ledger import Outcome, memory_ref, outcome_ref, version_ref
 from unsay_core.domain.errors import ForgottenError, IdempotencyMismatchError
 from unsay_core.domain.memory import Memory
+from unsay_core.domain.values import dataclass
 
 if TYPE_CHECKING:
     from unsay_core.application.draft import Draft

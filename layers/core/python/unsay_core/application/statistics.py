@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import datetime
 from itertools import islice
 from typing import TYPE_CHECKING
@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from unsay_core.application.index_memories import INDEXABLE
 from unsay_core.application.ledger import Area, ref_of
 from unsay_core.domain.memory import Memory
+from unsay_core.domain.values import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -14,6 +14,7 @@ from unsay_core.application.versions import change_one
 from unsay_core.domain.audit import Event, Happening
 from unsay_core.domain.lifecycle import Act, after
 from unsay_core.domain.memory import Memory, Reason, Review, Status, Trust, closed
+from unsay_core.domain.values import dataclass
 
 if TYPE_CHECKING:
     from unsay_core.application.draft import Draft

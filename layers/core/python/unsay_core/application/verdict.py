@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from unsay_core.application.ledger import erasure_ref
+from unsay_core.domain.values import dataclass
 from unsay_core.jobs.erasure import MOST_CASCADED
 
 if TYPE_CHECKING:

@@ -14,7 +14,7 @@ from botocore.config import Config
 
 from unsay_core.adapters.aws_errors import translated
 from unsay_core.adapters.bedrock.embedding import VectorCache
-from unsay_core.adapters.dynamodb.access import DynamoBindings, DynamoKeys, DynamoRegistry
+from unsay_core.adapters.dynamodb.access import DynamoKeys, DynamoRegistry
 from unsay_core.adapters.dynamodb.counters import DynamoCounters
 from unsay_core.adapters.dynamodb.items import Place
 from unsay_core.adapters.dynamodb.ledger import DynamoLedger
@@ -30,15 +30,12 @@ from unsay_core.adapters.messaging import (
     event_of_batch,
 )
 from unsay_core.adapters.metrics import EmbeddedMetrics
-from unsay_core.adapters.oidc import OidcTokens, issuers_of
 from unsay_core.adapters.s3.anchors import S3Anchors
 from unsay_core.adapters.s3.documents import S3Documents
 from unsay_core.adapters.scoped_session import PROMPT, QUICK, ScopedClients, ScopedSessions
 from unsay_core.adapters.snapshots import around_snapshots
 from unsay_core.adapters.world import real_world
 from unsay_core.application.access import UseNotes
-from unsay_core.application.authenticate import Authenticator
-from unsay_core.application.bindings import RecentBindings
 from unsay_core.application.breaker import Breaker, GuardedSearch
 from unsay_core.application.fenced import FencedLedger
 from unsay_core.application.keys import Keyring
@@ -66,6 +63,8 @@ if TYPE_CHECKING:
     from mypy_boto3_dynamodb import DynamoDBClient
 
     from unsay_core.adapters.bedrock.converse import ConverseModel
+    from unsay_core.adapters.oidc import OidcTokens
+    from unsay_core.application.authenticate import Authenticator
     from unsay_core.application.extract import Extractor
     from unsay_core.application.ports import Search, World
     from unsay_core.application.uploads import Intake, IntakeScope, Parse
@@ -88,9 +87,6 @@ if TYPE_CHECKING:
 PATIENT = Config(connect_timeout=2, read_timeout=60, retries={"total_max_attempts": 1, "mode": "standard"})
 # Who extracts, in the audit: whose words a memory was made from stands in its source.
 EXTRACTOR = Principal("extractor", PrincipalKind.AGENT, ())
-
-# The gateway gives the authorizer ten seconds, and answers 500 beyond them.
-SWIFT = Config(connect_timeout=1, read_timeout=2, retries={"total_max_attempts": 2, "mode": "standard"})
 
 
 def read_keyring(session: boto3.session.Session, secret_arn: str) -> Keyring:
@@ -139,7 +135,7 @@ class Keyed(_Service):
         return read_keyring(self.session, self._secret_arn)
 
 
-class _Authenticating(Keyed):
+class Authenticating(Keyed):
     """A λ that finds out who calls."""
 
     def __init__(self, settings: ApiSettings | AuthorizerSettings, **given: Any) -> None:
@@ -149,6 +145,8 @@ class _Authenticating(Keyed):
     @cached_property
     def tokens(self) -> OidcTokens:
         """Whoever checks the tokens of the configured issuers."""
+        from unsay_core.adapters.oidc import OidcTokens, issuers_of
+
         return OidcTokens(issuers_of(self._oidc))
 
 
@@ -173,7 +171,7 @@ class Searches:
         )
 
 
-class ApiService(_Authenticating):
+class ApiService(Authenticating):
     """What the api λ needs. It opens scopes; it holds no permission to data itself."""
 
     has_backups = True  # point-in-time recovery of the tables
@@ -194,6 +192,10 @@ class ApiService(_Authenticating):
     @cached_property
     def authenticator(self) -> Authenticator:
         """Who calls, where the authorizer did not say: IAM roles, and whom it could not decide on."""
+        from unsay_core.adapters.dynamodb.bindings import DynamoBindings
+        from unsay_core.application.authenticate import Authenticator
+        from unsay_core.application.bindings import RecentBindings
+
         bindings = DynamoBindings(self._access, self.settings.access_table)
         now = self.world.clock.now
         return Authenticator(self.keys, RecentBindings(bindings, now), self.tokens, self.keyring, now)
@@ -333,22 +335,6 @@ class ApiService(_Authenticating):
                 return self.settings.carrier_role_arn
             case _:
                 return self.settings.reader_role_arn
-
-
-class AuthorizerService(_Authenticating):
-    """What the authorizer λ needs: keys, read under its own role, and the pepper they are hashed with."""
-
-    def __init__(self, settings: AuthorizerSettings, **given: Any) -> None:
-        super().__init__(settings, **given)
-        self.settings = settings
-
-    @cached_property
-    def authenticator(self) -> Authenticator:
-        """Who calls. Nothing is kept between calls: the gateway keeps each answer for a minute."""
-        client = self.session.client("dynamodb", config=SWIFT)
-        keys = DynamoKeys(lambda: client, self.settings.access_table)
-        bindings = DynamoBindings(lambda: client, self.settings.access_table)
-        return Authenticator(keys, bindings.all, self.tokens, self.keyring, self.world.clock.now)
 
 
 class ExtractService(Keyed):

@@ -32,9 +32,10 @@ from unsay_core.adapters.sqlite.schema import DamagedFileError, ForeignFileError
 from unsay_core.adapters.sqlite.vectors import SqliteVectors, drop_others, unembedded
 from unsay_core.adapters.world import real_world
 from unsay_core.application.access import UseNotes
-from unsay_core.application.authenticate import Authenticator, Identity
+from unsay_core.application.authenticate import Authenticator
 from unsay_core.application.extract import Extractor, extract, next_in_line
 from unsay_core.application.fenced import FencedLedger
+from unsay_core.application.identity import Identity
 from unsay_core.application.index_memories import index_memories
 from unsay_core.application.job_scope import named_by
 from unsay_core.application.job_steps import STEPS

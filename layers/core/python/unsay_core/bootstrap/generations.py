@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
 from botocore.config import Config
@@ -14,6 +13,7 @@ from unsay_core.adapters.s3vectors.index import RootIndex, VectorIndex
 from unsay_core.adapters.s3vectors.search import VectorSearch
 from unsay_core.adapters.scoped_session import QUICK
 from unsay_core.domain.errors import UnavailableError
+from unsay_core.domain.values import dataclass
 from unsay_core.generations import KnowledgeBaseGeneration, VectorsGeneration
 
 if TYPE_CHECKING:

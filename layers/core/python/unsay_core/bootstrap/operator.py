@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 from botocore.config import Config
 
 from unsay_core.adapters.bedrock.embedding import VectorCache
-from unsay_core.adapters.dynamodb.access import DynamoBindings, DynamoRegistry
+from unsay_core.adapters.dynamodb.access import DynamoRegistry
+from unsay_core.adapters.dynamodb.bindings import DynamoBindings
 from unsay_core.adapters.dynamodb.bookmark import DynamoBookmark
 from unsay_core.adapters.dynamodb.items import Place
 from unsay_core.adapters.dynamodb.ledger import DynamoLedger

@@ -9,12 +9,12 @@ from __future__ import annotations
 import json
 import math
 import re
-from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation
 from json.encoder import encode_basestring
 from typing import TYPE_CHECKING
 
 from unsay_core.domain.errors import InvalidRequestError
+from unsay_core.domain.values import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable

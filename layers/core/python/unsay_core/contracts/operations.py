@@ -5,9 +5,11 @@ Models stand here by module and name. Whoever routes needs none of them: a cold 
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from importlib import import_module
 from typing import TYPE_CHECKING
+
+from unsay_core.domain.values import dataclass
 
 if TYPE_CHECKING:
     from pydantic import BaseModel

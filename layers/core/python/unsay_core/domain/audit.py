@@ -7,10 +7,12 @@ from __future__ import annotations
 
 import hashlib
 import json
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, replace
 from datetime import datetime
 from enum import StrEnum
 from typing import TYPE_CHECKING
+
+from unsay_core.domain.values import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

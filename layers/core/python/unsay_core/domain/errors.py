@@ -22,9 +22,10 @@ logged, and answered to whoever asked.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from types import MappingProxyType
 from typing import TYPE_CHECKING, ClassVar
+
+from unsay_core.domain.values import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

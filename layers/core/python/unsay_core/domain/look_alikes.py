@@ -8,10 +8,10 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections import Counter
-from dataclasses import dataclass
 from functools import lru_cache
 
 from unsay_core.domain.confusables import LOOK_ALIKES, READINGS
+from unsay_core.domain.values import dataclass
 
 # Letters of the scripts that set words apart; Chinese, Japanese and Korean join theirs to those of others.
 _WORD = re.compile(r"(?:(?![\u1100-\u11ff\u3040-\u9fff])[^\W\d_]|[\u0300-\u036f])+")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from datetime import datetime
 from decimal import Decimal
 from enum import StrEnum
@@ -12,6 +12,7 @@ from typing import Any
 from unsay_core.domain.characters import BRAILLE_BLANK, DEFAULT_IGNORABLE
 from unsay_core.domain.errors import InvalidRequestError
 from unsay_core.domain.timeline import Interval
+from unsay_core.domain.values import dataclass
 
 SCHEMA = 1
 SLOT_KEY_FORM = "the key of a belief is 1 to 64 of a-z 0-9 _ . -"

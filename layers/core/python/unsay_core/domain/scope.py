@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import unicodedata
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
 from unsay_core.domain import labels
 from unsay_core.domain.characters import BRAILLE_BLANK, DEFAULT_IGNORABLE
 from unsay_core.domain.errors import ForbiddenError, InvalidRequestError, InvalidScopeError
+from unsay_core.domain.values import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime
 from enum import StrEnum
 
@@ -18,6 +18,7 @@ from unsay_core.domain.characters import BRAILLE_BLANK, CLAUSE_ENDS, DEFAULT_IGN
 from unsay_core.domain.errors import WrongStatusError
 from unsay_core.domain.look_alikes import read_words, stand_ins
 from unsay_core.domain.memory import Reason
+from unsay_core.domain.values import dataclass
 
 _ANNOTATION_MARKS = "\ufff9\ufffa\ufffb"
 

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
     from pydantic_core import ErrorDetails
 
-    from unsay_core.application.authenticate import Identity
+    from unsay_core.application.identity import Identity
     from unsay_core.application.ports import OpenScope
     from unsay_core.domain.scope import Principal
 

@@ -1,4 +1,4 @@
-"""Reading memories: get, list, history, recall, statistics, scopes."""
+"""Reading memories: get, list, history, recall."""
 
 from __future__ import annotations
 
@@ -7,8 +7,6 @@ from typing import TYPE_CHECKING
 
 from unsay_core.application.look_up import ListMemories, get, history, list_memories
 from unsay_core.application.recall import Recall, recall
-from unsay_core.application.scopes import known_scopes
-from unsay_core.application.statistics import statistics
 from unsay_core.contracts import answers, requests
 from unsay_core.contracts.prompt import MOST_CHARS, fitting, prompt_block
 from unsay_core.domain.ids import require_id
@@ -98,17 +96,3 @@ def recall_memories(call: Call, service: Service) -> Reply:
         sizes = [len(memory["content"]) for memory in memories]
         answer["items"] = [written[at] for at in fitting(sizes, asked.max_chars)]
     return Reply(200, answer)
-
-
-def get_statistics(call: Call, service: Service) -> Reply:
-    """`GET /v1/stats`."""
-    asked = call.query(requests.ScopeQuery)
-    opened = service.open_scope(call.principal, asked.scope, Action.READ)
-    return Reply(200, answers.statistics_answer(statistics(opened, service.world)))
-
-
-def list_scopes(call: Call, service: Service) -> Reply:
-    """`GET /v1/scopes`."""
-    asked = call.query(requests.ScopesQuery)
-    found = known_scopes(call.principal, asked.prefix, service.registry)
-    return Reply(200, {"items": [scope.canonical for scope in found]})

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import field
 from itertools import accumulate
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 from urllib.parse import quote
 
 from unsay_core.application.ledger import ref_of
 from unsay_core.contracts import answers, cursor, exact_json
+from unsay_core.domain.values import dataclass
 
 if TYPE_CHECKING:
     from datetime import datetime

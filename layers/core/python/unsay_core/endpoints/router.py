@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from unsay_core.contracts import exact_json
@@ -14,6 +13,7 @@ from unsay_core.domain.errors import (
     ThrottledError,
     UnsayError,
 )
+from unsay_core.domain.values import dataclass
 from unsay_core.endpoints import ENDPOINTS
 from unsay_core.endpoints.call import Call
 from unsay_core.endpoints.problem import problem_document
@@ -22,7 +22,7 @@ from unsay_core.endpoints.reply import quota_header
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
-    from unsay_core.application.authenticate import Identity
+    from unsay_core.application.identity import Identity
     from unsay_core.contracts.operations import Operation
     from unsay_core.endpoints.call import Request
     from unsay_core.endpoints.reply import Reply

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from functools import cache
 from typing import TYPE_CHECKING
 
 from unsay_core.domain.characters import DEFAULT_IGNORABLE
@@ -57,7 +58,6 @@ _KNOWN_FORMATS: tuple[tuple[str, str], ...] = (
     ("square_token", _START + r"sq0(?:atp|csp)-[A-Za-z0-9_-]{20}"),
     ("basic_auth", r"(?i:authorization)[\"']?\s{0,4}[:=]\s{0,4}[\"']?(?i:basic)\s{1,4}[A-Za-z0-9+/]{8}"),
 )
-_FORMATS = tuple((kind, re.compile(pattern)) for kind, pattern in _KNOWN_FORMATS)
 
 # Prefixes that words carry too (`sk-learn-based-models`): what follows must look drawn by lot.
 _PREFIXED = re.compile(_START + r"(sk-|unsay_)([A-Za-z0-9_-]{20,}+)")
@@ -110,6 +110,12 @@ class _PlainCharacters(dict[int, str]):
 
 
 _PLAIN = _PlainCharacters()
+
+
+@cache
+def _formats() -> tuple[tuple[str, re.Pattern[str]], ...]:
+    """The formats, ready to be found: whoever only reads memories waits for none of them."""
+    return tuple((kind, re.compile(pattern)) for kind, pattern in _KNOWN_FORMATS)
 
 
 def find_credential(text: str) -> str | None:
@@ -170,7 +176,7 @@ def _cut(text: str) -> str:
 
 def _spans(text: str) -> Iterator[tuple[int, int]]:
     """Where credentials lie; they may overlap."""
-    for kind, pattern in _FORMATS:
+    for kind, pattern in _formats():
         rest = _REST_OF_KEY if kind == "private_key" else _REST_OF_TOKEN
         for match in pattern.finditer(text):
             end = rest.match(text, match.end())
@@ -192,7 +198,7 @@ def _telling(name: object) -> str:
 
 
 def _find(text: str) -> str | None:
-    for kind, pattern in _FORMATS:
+    for kind, pattern in _formats():
         if pattern.search(text):
             return kind
     return _find_prefixed(text) or _find_connection_string(text) or _find_labelled(text)

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import StrEnum
 
 from unsay_core.domain.quota import Quotas
+from unsay_core.domain.values import dataclass
 from unsay_core.extraction.conversation import Cadence
 
 

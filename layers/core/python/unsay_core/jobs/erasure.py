@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from enum import StrEnum
 from functools import cached_property
@@ -10,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from unsay_core.domain.memory import Reason
 from unsay_core.domain.tombstone import TombstoneKind
+from unsay_core.domain.values import dataclass
 from unsay_core.jobs.selection import Selection
 
 if TYPE_CHECKING:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from datetime import datetime
 from enum import StrEnum
 from typing import Any
+
+from unsay_core.domain.values import dataclass
 
 MOST_PROBLEMS = 100  # kept of one job; `result` counts them all
 

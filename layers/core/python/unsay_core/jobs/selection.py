@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
+
+from unsay_core.domain.values import dataclass
 
 if TYPE_CHECKING:
     from unsay_core.domain.memory import Memory, Source

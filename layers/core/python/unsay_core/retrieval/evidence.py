@@ -8,9 +8,9 @@ the query's words are enough, and no text is stored twice.
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from unsay_core.domain.values import dataclass
 from unsay_core.retrieval.lexicon import rarity
 from unsay_core.retrieval.postings import (
     ASKS,

@@ -12,13 +12,13 @@ from __future__ import annotations
 import operator
 import unicodedata
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from decimal import Decimal
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from unsay_core.domain.memory import BELIEFS
+from unsay_core.domain.values import dataclass
 
 if TYPE_CHECKING:
     from unsay_core.domain.memory import Kind, Memory

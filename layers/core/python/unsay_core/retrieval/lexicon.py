@@ -6,10 +6,10 @@ import math
 import re
 import unicodedata
 from collections import Counter
-from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING
 
+from unsay_core.domain.values import dataclass
 from unsay_core.retrieval.function_words import telling
 from unsay_core.retrieval.stemming import stem
 

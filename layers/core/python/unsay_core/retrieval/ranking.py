@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import timedelta
 from math import log1p
 from typing import TYPE_CHECKING
 
 from unsay_core.domain.memory import Kind
+from unsay_core.domain.values import dataclass
 
 if TYPE_CHECKING:
     from datetime import datetime

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
@@ -12,6 +11,7 @@ from unsay_core.application.due import listing_of, shard_of
 from unsay_core.application.ledger import Area, Ref, ref_of
 from unsay_core.application.ports import UnreadableError
 from unsay_core.domain.timeline import rfc3339
+from unsay_core.domain.values import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from botocore.exceptions import ClientError
@@ -10,6 +9,7 @@ from botocore.exceptions import ClientError
 from unsay_core.adapters.aws_errors import translated
 from unsay_core.adapters.searchable import searchable
 from unsay_core.application.ports import DocumentState
+from unsay_core.domain.values import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
