@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from infra.functions import PythonFunction
 
 MODEL = "extraction_model"
+PRICES = "model_prices"  # by model id: US dollars for a million tokens, `[read, written]`
 GUARDRAIL = "extraction_guardrail"  # `id:version`, or `none`
 BATCH_READY = "conversation.ready"
 FILE_CAME = "Object Created"
@@ -75,15 +76,31 @@ class Extraction(Construct):
     def run_extract(self, extract: PythonFunction) -> None:
         """Feed the extract λ, and let it ask the model and set aside what failed."""
         extract.consume("ExtractQueue", self.queue, self.dead, batch=EXTRACT_BATCH, most=EXTRACT_CONCURRENCY)
-        self._let_ask(extract.role)
+        self.let_ask(extract.role)
 
-    def _let_ask(self, role: iam.Role) -> None:
-        """The model, and the inference profile that leads to it in whichever Region has room."""
-        stack = Stack.of(self)
+    @property
+    def model(self) -> dict[str, str]:
+        """What a λ is told that asks the model."""
+        return {"model_id": self.model_id, "model_price": self._price(), "guardrail": self.guardrail}
+
+    @property
+    def _model(self) -> str:
+        """The model alone, where an inference profile leads to it."""
         profile = _PROFILE.fullmatch(self.model_id)
-        name = profile["model"] if profile else self.model_id
+        return profile["model"] if profile else self.model_id
+
+    def _price(self) -> str:
+        """What the λs are told of the model's price; whoever leaves it out is told tokens alone."""
+        prices = self.node.try_get_context(PRICES) or {}
+        price = prices.get(self.model_id) or prices.get(self._model)
+        return "/".join(str(dollars) for dollars in price) if price else "none"
+
+    def let_ask(self, role: iam.Role) -> None:
+        """Allow a λ to ask the model, and the inference profile that leads to it wherever there is room."""
+        stack = Stack.of(self)
+        name = self._model
         resources = [f"arn:{stack.partition}:bedrock:*::foundation-model/{name}"]
-        if profile:
+        if name != self.model_id:
             resources.append(self._arn("inference-profile", self.model_id))
         role.add_to_policy(
             iam.PolicyStatement(sid="AskModel", actions=["bedrock:InvokeModel"], resources=resources)

@@ -140,6 +140,7 @@ ROLES = (
         ),
     ),
     # It removes what a forget selects, wherever the ledger has it, and looks whether the projections did too.
+    # It merges near duplicates, which the index knows.
     ScopeRole(
         "Remover",
         trusted=("jobs",),
@@ -150,7 +151,7 @@ ROLES = (
             Items("RecordAppend", RECORD, ("PutItem",), "AT"),
         ),
         documents=("DeleteObject",),
-        knowledge_base=("GetKnowledgeBaseDocuments",),
+        knowledge_base=("GetKnowledgeBaseDocuments", "Retrieve"),
     ),
     # It carries memories out of a scope and into it: it writes them as the writer does, and the files beside.
     ScopeRole(
@@ -203,7 +204,7 @@ REGISTRAR_TRUSTED = ("project",)
 REGISTRAR_KEYS = ("ROOTS", "SCOPES#*")
 # So do the policies of roots, what extraction costs them, and which generation of the index is read. Who
 # meters may read these, and count.
-METER_TRUSTED = ("extract",)
+METER_TRUSTED = ("extract", "jobs", "sweep")
 METER_KEYS = ("POLICY#*", "METER#*", "INDEX")
 METER_COUNTED = ("METER#*",)
 

@@ -172,8 +172,7 @@ class UnsayStack(Stack):
             extractor_role_arn=self.scope_roles.arn("Extractor"),
             meter_role_arn=self.scope_roles.arn("Meter"),
             pepper_secret_arn=self.pepper.arn,
-            model_id=self.extraction.model_id,
-            guardrail=self.extraction.guardrail,
+            **self.extraction.model,
         )
         self.scope_roles.let_assume(
             extract.role, "Extractor", "Meter", *self.scope_roles.of_roots_for("extract")
@@ -187,6 +186,8 @@ class UnsayStack(Stack):
             "ledger_table": self.tables.ledger.table_name,
             "record_table": self.tables.record.table_name,
             "jobs_queue_url": self.jobs.queue.queue_url,
+            "access_table": self.tables.access.table_name,
+            "meter_role_arn": self.scope_roles.arn("Meter"),
             "pepper_secret_arn": self.pepper.arn,
         }
         jobs.configure(
@@ -198,14 +199,18 @@ class UnsayStack(Stack):
             remover_role_arn=self.scope_roles.arn("Remover"),
             porter_role_arn=self.scope_roles.arn("Porter"),
             recovery_days=str(RECOVERY_DAYS),
+            **self.extraction.model,
             **shared,
         )
         sweep.configure(SweepSettings, sweeper_role_arn=self.scope_roles.arn("Sweeper"), **shared)
-        self.scope_roles.let_assume(jobs.role, "Remover", "Porter", *self.scope_roles.of_roots_for("jobs"))
-        self.scope_roles.let_assume(sweep.role, "Sweeper")
+        self.scope_roles.let_assume(
+            jobs.role, "Remover", "Porter", "Meter", *self.scope_roles.of_roots_for("jobs")
+        )
+        self.scope_roles.let_assume(sweep.role, "Sweeper", "Meter")
         self._let_read_pepper(jobs.role)
         self._let_read_pepper(sweep.role)
         self.jobs.run_jobs(jobs)
+        self.extraction.let_ask(jobs.role)
         self.jobs.run_sweep(sweep, self.tables.ledger)
 
     def _let_read_pepper(self, role: iam.Role) -> None:

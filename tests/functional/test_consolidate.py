@@ -6,20 +6,30 @@ from typing import Any
 
 import pytest
 
-from tests.support.candidates import infer
+from tests.support.candidates import candidate, infer
+from tests.support.extraction import AWAY
 from tests.support.fakes import FakeService
 from tests.support.http import ADMIN, Caller, principal
+from tests.support.sweeping import a_day_passes
+from unsay_core.application import consolidate, near_duplicates
 from unsay_core.application.consolidate import Consolidate, begin_consolidation
 from unsay_core.application.job_steps import STEPS
 from unsay_core.application.jobs import run_job, task_of
-from unsay_core.application.ledger import job_ref
+from unsay_core.application.ledger import Area, job_ref
+from unsay_core.application.model import Answer, Stop, UnusableReplyError
+from unsay_core.application.ports import Hit, SearchError
 from unsay_core.application.replay import IdempotencyKey
 from unsay_core.domain.errors import NotFoundError
 from unsay_core.domain.memory import Kind
 from unsay_core.domain.scope import Action, Scope
-from unsay_core.jobs.job import Job, JobState
+from unsay_core.extraction.likeness import Measure
+from unsay_core.jobs.job import Job, JobKind, JobState
+from unsay_core.metrics import MEMORIES_MERGED, MODEL_TOKENS
 
 TEA, TEA_NOW = "Alice likes green tea a lot.", "Alice likes green tea a lot now."
+LONG = "We meet every Monday in the large room on the second floor."
+LONGER = "We meet every Monday in the large bright room on the second floor."
+OTHER_DAY = LONG.replace("Monday", "Tuesday")
 SCOPE = "acme/alice"
 
 
@@ -31,7 +41,8 @@ class Desk:
 
     def begin(self, scope: str = SCOPE, **asked: Any) -> Job:
         opened = self.service.open_scope(ADMIN, Scope.parse(scope), Action.WRITE)
-        return begin_consolidation(Consolidate(**({"threshold": 0.8} | asked)), opened, self.service.world)[0]
+        measure = Measure(asked.pop("threshold", 0.8), asked.pop("cosine", None))
+        return begin_consolidation(Consolidate(measure, **asked), opened, self.service.world)[0]
 
     def run(self, job: Job, scope: str = SCOPE, *, steps: int = 1_000) -> Job:
         scope_id = self.service.keyring.scope_id(scope)
@@ -245,7 +256,8 @@ def test_the_same_request_again_is_the_same_job(service: FakeService, desk: Desk
     opened = service.open_scope(ADMIN, Scope.parse(SCOPE), Action.WRITE)
     key = IdempotencyKey("k" * 52, "d" * 52)
     first, again = (
-        begin_consolidation(Consolidate(idempotency=key), opened, service.world) for _ in range(2)
+        begin_consolidation(Consolidate(Measure(0.85), idempotency=key), opened, service.world)
+        for _ in range(2)
     )
     assert (first[1], again[1], again[0].id) == (False, True, first[0].id)
 
@@ -314,3 +326,201 @@ def test_what_is_wrong_is_refused(api: Caller, wrong: dict[str, Any]) -> None:
 def test_a_job_that_is_not_there_is_not_undone(api: Caller) -> None:
     assert asked(api, undo=f"job_{0:026d}").status == 404
     assert asked(api, undo=api.send("POST", "/v1/export", {"scope": SCOPE})["id"]).status == 404
+
+
+# ---- nobody asked: the sweep
+
+
+def test_the_sweep_merges_what_loses_nothing_by_it_and_says_by_which_job(api: Caller, desk: Desk) -> None:
+    members = ids(api.remember(LONG), api.remember(LONGER))
+    api.remember(OTHER_DAY)
+    a_day_passes(desk.service)
+    assert sorted(api.listed()) == sorted([LONGER, OTHER_DAY]), "Tuesday is not Monday, however alike"
+    merged = next(m for m in api.list()["items"] if m["content"] == LONGER)
+    assert (merged["derived_from"], merged["source"]["actor"]) == (members, "sweeper")
+    (event,) = [each for each in api.audit()["items"] if each["event"] == "memory.merged"]
+    *related, job_id = event["related"]
+    assert related == members
+    assert desk.consolidate(undo=job_id).problems == ()
+    assert sorted(api.listed()) == sorted([LONG, LONGER, OTHER_DAY])
+    a_day_passes(desk.service)
+    assert len(api.listed()) == 3, "a week has not passed"
+    a_day_passes(desk.service, days=7)
+    assert sorted(api.listed()) == sorted([LONGER, OTHER_DAY])
+    length = api.verify()["length"]
+    a_day_passes(desk.service, days=7)
+    a_day_passes(desk.service, days=7)
+    begun = [j for j in service_jobs(desk) if j.kind is JobKind.CONSOLIDATE and not j.request["undo"]]
+    assert (len(begun), api.verify()["length"]) == (3, length), "then nothing had changed"
+
+
+def service_jobs(desk: Desk) -> list[Job]:
+    (ledger,) = desk.service.ledgers.values()
+    return [entry for entry in ledger.page(Area.JOB, limit=100) if isinstance(entry, Job)]
+
+
+def test_the_policy_of_a_root_says_how_often_and_by_which_measure(api: Caller, desk: Desk) -> None:
+    for scope in (SCOPE, "calm/alice"):
+        for content in (LONG, LONGER):
+            api.remember(content, scope)
+    api.send("PUT", "/v1/policy", {"consolidation": {"every_days": None}}, query="scope=calm")
+    a_day_passes(desk.service, days=30)
+    assert (len(api.listed()), len(api.listed("calm/alice"))) == (1, 2)
+    api.send("PUT", "/v1/policy", {"consolidation": {"threshold": 0.99}}, query="scope=calm")
+    a_day_passes(desk.service)
+    assert len(api.listed("calm/alice")) == 2
+    found = api.send("PUT", "/v1/policy", {"consolidation": {"threshold": 0.8}}, query="scope=calm")
+    assert (found.status, found["consolidation"]["every_days"]) == (200, 7)
+    api.remember("Bob drives a red car.", "calm/alice")
+    a_day_passes(desk.service, days=7)
+    assert len(api.listed("calm/alice")) == 2
+
+
+# ---- by vectors
+
+SHORT, AT_LENGTH = "Alice likes green tea.", "Alice really likes green tea a lot."
+
+
+def test_vectors_find_what_words_leave_open(service: FakeService, api: Caller, desk: Desk) -> None:
+    one, other = (api.remember(text)["id"] for text in (SHORT, AT_LENGTH))
+    service.knowledge_base.intruders = [Hit(i, 0.96) for i in (one, other)]
+    job = desk.consolidate(threshold=0.85, cosine=0.97)
+    assert (job.result["merges"], job.result["searched"]) == ([], 1)
+    assert desk.consolidate(threshold=0.85).result["merges"] == [], "nobody asked for vectors"
+    service.knowledge_base.failing = SearchError("knowledge_base_throttled")
+    job = desk.consolidate(threshold=0.85, cosine=0.95)
+    assert (job.state, job.result["merges"], job.result["searched"]) == (JobState.COMPLETE, [], 0)
+    service.knowledge_base.failing = None
+    (merge,) = desk.consolidate(threshold=0.85, cosine=0.95).result["merges"]
+    assert merge["from"] == [one, other]
+
+
+# ---- a stretch at a time
+
+
+def test_a_large_scope_is_compared_a_stretch_at_a_time(
+    api: Caller, desk: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(near_duplicates, "STRETCH", 100)
+    monkeypatch.setattr(near_duplicates, "STRIDE", 50)
+    far = api.remember("Zoe keeps seven grey geese behind the mill.")["id"]
+    for n in range(230):
+        api.remember(f"Box {n} holds {n * 7} red buttons.")
+    near = [
+        api.remember(f"Zoe keeps seven grey geese behind the old mill{end}")["id"] for end in (".", " now.")
+    ]
+    job = desk.consolidate(dry_run=True)
+    assert (job.state, job.result["groups"]) == (JobState.COMPLETE, [near]), (
+        "too much lies between the first and these"
+    )
+    assert job.result["compared"] > 233, "the stretches overlap"
+    (merge,) = desk.consolidate().result["merges"]
+    assert (merge["from"], api.get(far)["status"]) == (near, "active")
+
+
+def test_a_job_ends_when_it_has_as_much_as_it_can_remember(
+    api: Caller, desk: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(consolidate, "MOST_GROUPS", 2)
+    monkeypatch.setattr(near_duplicates, "STRETCH", 100)
+    monkeypatch.setattr(near_duplicates, "STRIDE", 50)
+    for name in ("Alice", "Bob", "Carol"):
+        for end in ("", " now"):
+            api.remember(f"{name} likes green tea a lot{end}.")
+    for n in range(100):
+        api.remember(f"Box {n} holds {n * 7} red buttons.")
+    first, second = desk.consolidate(), desk.consolidate()
+    assert [len(job.result["merges"]) for job in (first, second)] == [2, 1]
+    assert (first.result.get("more"), second.result.get("more")) == (True, None)
+
+
+# ---- in the words of a model
+
+
+def by_model(api: Caller) -> None:
+    api.send("PUT", "/v1/policy", {"consolidation": {"text": "model"}}, query="scope=acme")
+
+
+def stated(content: Any) -> Answer:
+    return Answer(Stop.DONE, {"content": content}, (), "scripted", 50)
+
+
+GREEN, OFTEN = "Alice likes green tea a lot.", "Alice likes tea a lot in Lisbon."
+BOTH = "Alice likes green tea a lot in Lisbon."
+
+
+def test_a_model_words_what_is_merged_where_the_policy_wants_it(
+    service: FakeService, api: Caller, desk: Desk
+) -> None:
+    members = ids(api.remember(GREEN), api.remember(OFTEN))
+    by_model(api)
+    service.model.otherwise = stated(BOTH)
+    (merge,) = desk.consolidate(threshold=0.6).result["merges"]
+    merged = api.get(merge["into"])
+    assert (merged["content"], merged["derived_from"]) == (BOTH, members)
+    assert (merged["trust"], merged["source"]["model"]) == ("inferred", "scripted merge prompt 1")
+    (question,) = service.model.asked
+    assert (question.tool, GREEN in question.text, OFTEN in question.text) == ("report_statement", True, True)
+    assert service.signals.values(MODEL_TOKENS) == [50]
+    assert service.signals.values(MEMORIES_MERGED) == [2]
+    (job,) = service_jobs(desk)
+    desk.consolidate(undo=job.id)
+    assert sorted(api.listed()) == sorted([GREEN, OFTEN])
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        stated("Alice likes green tea a lot in Porto."),
+        stated("Alice never likes green tea a lot in Lisbon."),
+        stated("Alice likes 2 green tea a lot in Lisbon."),
+        stated("In Lisbon Alice likes green tea a lot."),
+        stated(""),
+        stated(7),
+        stated(OFTEN),
+        stated("Alice likes tea. " * 100),
+        Answer(Stop.TRUNCATED, {"content": BOTH}, (), "scripted", 50),
+        Answer(Stop.DONE, None, (BOTH,), "scripted", 50),
+        AWAY,
+        UnusableReplyError("question_refused"),
+    ],
+)
+def test_what_the_members_do_not_say_is_not_taken(
+    service: FakeService, api: Caller, desk: Desk, reply: Any
+) -> None:
+    api.remember(GREEN)
+    api.remember(OFTEN)
+    by_model(api)
+    service.model.otherwise = reply
+    (merge,) = desk.consolidate(threshold=0.6).result["merges"]
+    merged = api.get(merge["into"])
+    assert (merged["content"], merged["trust"], merged["source"]["model"]) == (OFTEN, "asserted", None)
+
+
+def test_no_model_is_asked_beyond_the_budget_nor_about_what_a_person_verified(
+    service: FakeService, api: Caller, desk: Desk
+) -> None:
+    by_model(api)
+    for content in (GREEN, OFTEN):
+        api.decide(candidate(service, content, scope="acme/bob").id, scope="acme/bob")
+    (merge,) = desk.consolidate("acme/bob", threshold=0.6).result["merges"]
+    assert api.get(merge["into"], "acme/bob")["trust"] == "verified"
+    policy = {"consolidation": {"text": "model"}, "budget": {"daily_tokens": 1}}
+    api.send("PUT", "/v1/policy", policy, query="scope=acme")
+    service.counters.add(f"acme/tokens/{service.clock.now().date().isoformat()}", 5)
+    api.remember(GREEN)
+    api.remember(OFTEN)
+    assert len(desk.consolidate(threshold=0.6).result["merges"]) == 1
+    assert service.model.asked == []
+
+
+def test_a_model_that_says_what_another_memory_says_makes_no_second_one(
+    service: FakeService, api: Caller, desk: Desk
+) -> None:
+    by_model(api)
+    service.model.otherwise = stated(BOTH)
+    api.remember(GREEN)
+    api.remember(OFTEN)
+    other = api.remember(BOTH)
+    desk.consolidate(threshold=0.65)
+    assert sorted(api.listed()).count(BOTH) == 1, other

@@ -284,6 +284,16 @@ def test_secrets_and_what_is_no_memory_are_refused_line_by_line(service: FakeSer
     assert api.events(BOB).count("write.refused") == 1
 
 
+def test_an_import_takes_secrets_where_the_policy_of_its_root_does(service: FakeService, api: Caller) -> None:
+    api.remember(LISBON)
+    (good,) = export(service)
+    bad = {"memory": good["memory"] | {"content": "the key is AKIAIOSFODNN7EXAMPLE"}}
+    assert bring(service, [bad]).result["refused"] == {"secret_refused": 1}, "the control"
+    api.send("PUT", "/v1/policy", {"secrets": "allow"}, query="scope=acme")
+    assert bring(service, [bad]).result == {"imported": 1, "refused": {}}
+    assert "the key is AKIAIOSFODNN7EXAMPLE" in api.listed(BOB)
+
+
 def test_blank_lines_and_broken_json_do_not_stop_an_import(service: FakeService, api: Caller) -> None:
     api.remember(LISBON)
     (good,) = export(service)

@@ -10,9 +10,10 @@ import pytest
 from tests.support.extraction import Talk, drain, fact, lines_of, said, wrote
 from tests.support.fakes import FakeService
 from tests.support.http import Caller
+from unsay_core.application.metering import Price
 from unsay_core.application.model import Question, Stop
 from unsay_core.extraction.conversation import Role
-from unsay_core.metrics import BATCHES, BATCHES_FAILED, FACTS_DROPPED, FACTS_KEPT, MODEL_TOKENS
+from unsay_core.metrics import BATCHES, BATCHES_FAILED, FACTS_DROPPED, FACTS_KEPT, MODEL_COST, MODEL_TOKENS
 
 LISBON = "I live in Lisbon."
 
@@ -577,3 +578,16 @@ def test_tokens_facts_and_failures_are_told_and_no_word_of_them(
         "failed",
     ]
     assert all(set(each.whose) <= {"root_id", "scope_id"} for each in signals.told)
+
+
+@pytest.mark.parametrize(
+    ("setting", "dollars"), [("0.3/2.5", [(1_000 * 0.3 + 200 * 2.5) / 1_000_000]), ("none", [])]
+)
+def test_what_it_costs_is_told_where_the_model_has_a_price(
+    service: FakeService, talk: Talk, setting: str, dollars: list[float]
+) -> None:
+    service.price = Price.parse(setting)
+    service.model.otherwise = said(fact(1, LISBON), tokens=1_200, written=200)
+    extracted(service, talk, LISBON)
+    assert service.signals.values(MODEL_COST) == pytest.approx(dollars)
+    assert service.signals.values(MODEL_TOKENS) == [1_200]

@@ -70,3 +70,14 @@ def test_another_model_and_a_guardrail_are_a_matter_of_context(tmp_path):
     assert ":guardrail/gr123" in json.dumps(statements["UseGuardrail"]["Resource"])
     environment = template.one("AWS::Lambda::Function", "FunctionsExtract")["Environment"]["Variables"]
     assert (environment["UNSAY_MODEL_ID"], environment["UNSAY_GUARDRAIL"]) == ("mistral.small", "gr123:4")
+    assert environment["UNSAY_MODEL_PRICE"] == "none", "nobody has said what it costs"
+
+
+def test_what_the_model_costs_is_said_in_one_place(dev, tmp_path):
+    def price(template):
+        environment = template.one("AWS::Lambda::Function", "FunctionsExtract")["Environment"]["Variables"]
+        return environment["UNSAY_MODEL_PRICE"]
+
+    assert price(dev) == "0.3/2.5", "by the model, whichever profile leads to it"
+    synthesize(str(tmp_path), model_prices={"global.amazon.nova-2-lite-v1:0": [1, 4]}, stage="dev")
+    assert price(Template(tmp_path, "dev")) == "1/4"

@@ -62,8 +62,8 @@ OPENS = {
     "Project": {"Projector", "Registrar"},
     "Index": {"Projector"},
     "Extract": {"Extractor", "Meter"},
-    "Jobs": {"Remover", "Porter"},
-    "Sweep": {"Sweeper"},
+    "Jobs": {"Remover", "Porter", "Meter"},
+    "Sweep": {"Sweeper", "Meter"},
 }
 
 

@@ -93,7 +93,7 @@ def test_a_function_is_told_exactly_what_its_settings_ask_for(dev, name):
     assert environment.keys() == set(variables(SETTINGS[name]).values())
 
 
-NO_RESOURCE = {"oidc", "recovery_days"}
+NO_RESOURCE = {"oidc", "recovery_days", "model_price"}
 
 
 @every_function

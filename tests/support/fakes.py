@@ -25,7 +25,7 @@ from unsay_core.application.graves import Standing
 from unsay_core.application.job_scope import named_by
 from unsay_core.application.keys import Keyring
 from unsay_core.application.ledger import Area, ready_ref, ref_of, upload_ref
-from unsay_core.application.metering import Meter
+from unsay_core.application.metering import Gauges, Meter, Price
 from unsay_core.application.ports import (
     Anchor,
     AuditScope,
@@ -39,6 +39,7 @@ from unsay_core.application.ports import (
 )
 from unsay_core.application.quotas import Allowance, RecentQuotas
 from unsay_core.application.rates import Rates
+from unsay_core.application.rewording import Editor
 from unsay_core.application.scopes import NotedOnce
 from unsay_core.application.sweep import Due
 from unsay_core.application.transfers import StoredFile
@@ -456,6 +457,7 @@ class FakeService:
         self.due = MemoryDueList(self)
         self.written: dict[tuple[str, Ref[Any]], datetime] = {}  # when an entry was written, if it matters
         self.model = FakeModel()
+        self.price: Price | None = None
         self.counters = MemoryCounters()
         self.dead_letters = MemoryDeadLetters()
         self.ledgers: dict[str, MemoryLedger] = defaultdict(MemoryLedger)
@@ -482,7 +484,7 @@ class FakeService:
             keys=self.keyring.for_scope(scope_id),
             ledger=FencedLedger(self.ledgers[scope_id]),
             search=GuardedSearch(FakeSearch(self.knowledge_base, scope_id), self.breaker),
-            allows_secrets=lambda: self.policies.of(scope.segments[0]).allows_secrets,
+            policy=lambda: self.policies.of(scope.segments[0]),
             allowance=Allowance(lambda: self.quotas.of(scope.segments[0])),
         )
 
@@ -522,10 +524,18 @@ class FakeService:
             return None
         parts = {part.name: getattr(opened, part.name) for part in fields(opened)}
         parts["ledger"] = self.ledgers[task.scope_id]
+        parts["search"] = FakeSearch(self.knowledge_base, task.scope_id)
         index = self.index_scope(task.scope_id)
         files = {"transfers": self.transfers[task.scope_id], "form": FORM}
         stores = {"documents": index.documents, "indexes": index.indexes}
-        return JobScope(**parts, **stores, **files, recovery_days=35)
+        return JobScope(**parts, **stores, **files, recovery_days=35, editor=lambda: self._editor(opened))
+
+    def _editor(self, opened: OpenScope) -> Editor | None:
+        steering, root = opened.policy(), opened.scope.segments[0]
+        if not steering.consolidation.by_model:
+            return None
+        meter = Meter(root, self.model.name, steering, self.counters, self.price)
+        return Editor(self.model, meter, Gauges(self.world.signals, opened.root_id, opened.id), self.world)
 
     def sweep_scope(self, scope_id: str) -> OpenScope | None:
         """A scope as the sweep λ opens it."""
@@ -541,6 +551,7 @@ class FakeService:
             keys=self.keyring.for_scope(scope_id),
             ledger=FencedLedger(ledger),
             search=NoSearch(),
+            policy=lambda: self.policies.of(scope.segments[0]),
         )
 
     def extract_ledger(self, scope_id: str) -> MemoryLedger:
@@ -556,7 +567,7 @@ class FakeService:
         opened = self._opened(scope_id, marker.scope, EXTRACTOR)
         root = opened.scope.segments[0]
         steering = self.policies.of(root)
-        meter = Meter(root, self.model.name, steering, self.counters)
+        meter = Meter(root, self.model.name, steering, self.counters, self.price)
 
         def give_up(run_id: str, number: int) -> None:
             self.dead_letters.set_aside(f"{run_id}/{number}", f"{run_id}-{number}")
@@ -601,7 +612,7 @@ class FakeService:
             keys=self.keyring.for_scope(scope_id),
             search=FakeSearch(self.knowledge_base, scope_id),
             ledger=self.ledgers[scope_id],
-            allows_secrets=lambda: self.policies.of(scope.segments[0]).allows_secrets,
+            policy=lambda: self.policies.of(scope.segments[0]),
             allowance=Allowance(lambda: self.quotas.of(scope.segments[0])),
         )
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 from datetime import UTC, datetime
 from decimal import Decimal
@@ -13,10 +14,13 @@ from hypothesis import strategies as st
 from pydantic import ValidationError
 
 from tests.support.samples import EVERY_ENTRY, HARD_MEMORY, memory
+from unsay_core.adapters.dynamodb.items import from_attributes, to_attributes
 from unsay_core.adapters.records import from_record, to_record
 from unsay_core.application.ledger import Entry
 from unsay_core.contracts import exact_json
 from unsay_core.domain.memory import Memory
+from unsay_core.extraction.conversation import Cadence
+from unsay_core.extraction.steering import Consolidation, Steering
 
 text = st.text(st.characters(exclude_categories=("Cs",)), max_size=6)
 scalars = st.none() | st.booleans() | st.integers(-(10**37), 10**37) | text
@@ -50,6 +54,14 @@ def test_whatever_a_caller_sends_survives_in_value_and_in_kind(
     assert after == before
     assert kinds(after.fact.data) == kinds(value)
     assert kinds(after.fact.metadata) == kinds({"k": value})
+
+
+def test_never_is_not_taken_for_what_is_usual() -> None:
+    never = Steering(cadence=Cadence(idle=None), consolidation=Consolidation(every_days=None, cosine=None))
+    record = to_record(never)
+    assert from_record(Steering, from_attributes(to_attributes(record))) == never
+    assert from_record(Steering, json.loads(json.dumps(record))) == never
+    assert from_record(Steering, {}) == Steering(), "the control: what nobody has said is as usual"
 
 
 def test_a_record_holds_no_floats_no_decimals_and_no_nulls() -> None:

@@ -92,7 +92,11 @@ class ProjectSettings(Settings):
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class ExtractSettings(Settings):
-    """The extract λ: conversations become memories. `guardrail` is `id:version`, or `none`."""
+    """The extract λ: conversations become memories.
+
+    `guardrail` is `id:version`, or `none`; `model_price` is `read/written` in US dollars for a million
+    tokens, or `none`.
+    """
 
     ledger_table: str
     record_table: str
@@ -105,6 +109,7 @@ class ExtractSettings(Settings):
     meter_role_arn: str
     pepper_secret_arn: str
     model_id: str
+    model_price: str
     guardrail: str
 
 
@@ -134,7 +139,12 @@ class JobsSettings(Settings):
     transfers_bucket: str
     remover_role_arn: str
     porter_role_arn: str
+    access_table: str
+    meter_role_arn: str
     pepper_secret_arn: str
+    model_id: str
+    model_price: str
+    guardrail: str
     recovery_days: str
 
 
@@ -146,4 +156,6 @@ class SweepSettings(Settings):
     record_table: str
     jobs_queue_url: str
     sweeper_role_arn: str
+    access_table: str
+    meter_role_arn: str
     pepper_secret_arn: str

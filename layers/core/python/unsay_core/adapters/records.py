@@ -6,7 +6,7 @@ decimals their own digits, and the caller's JSON its own text, so that no store 
 
 from __future__ import annotations
 
-from dataclasses import fields, is_dataclass
+from dataclasses import MISSING, fields, is_dataclass
 from datetime import datetime
 from decimal import Decimal
 from enum import Enum
@@ -68,9 +68,13 @@ _CONVERSATION_TYPES: dict[str, type[Entry]] = {"": Run, "m": Message, "b": Batch
 
 
 def to_record(entry: Any) -> dict[str, Any]:
-    """An entry as a record; what is None is left out."""
-    pairs = ((member.name, getattr(entry, member.name)) for member in fields(entry))
-    return {name: _plain(name, value) for name, value in pairs if value is not None}
+    """An entry as a record; what is None is left out, unless its absence would mean something else."""
+    pairs = ((member, getattr(entry, member.name)) for member in fields(entry))
+    return {
+        member.name: _plain(member.name, value)
+        for member, value in pairs
+        if value is not None or member.default not in (None, MISSING)
+    }
 
 
 def from_record(entry_type: type[T], record: Mapping[str, Any]) -> T:

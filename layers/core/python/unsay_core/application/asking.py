@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from unsay_core.extraction.steering import Steering
 
 VERSION: Final = "1"
+TOOL: Final = "report_facts"
+PURPOSE: Final = "Reports what the user said that is worth remembering."
 STANCES: Final = ("stated", "asked", "hypothetical", "reported", "negated")
 
 _TASK = """\
@@ -94,7 +96,7 @@ def question(lines: Sequence[Line], known: Sequence[Memory], steering: Steering)
         for line in lines
     ]
     text = "\n".join(["Known memories:", *(memories or ["none"]), "", "Messages:", *said])
-    return Question(system, text, SCHEMA)
+    return Question(system, text, SCHEMA, TOOL, PURPOSE)
 
 
 def _instructions(steering: Steering) -> list[str]:

@@ -97,7 +97,7 @@ class Draft:
     @property
     def allows_secrets(self) -> bool:
         """Whether its root's policy lets credentials in."""
-        return self._opened.allows_secrets()
+        return self._opened.policy().allows_secrets
 
     @property
     def seq(self) -> int:

@@ -160,7 +160,7 @@ def _made(batch: Batch, by: Extractor, *, epoch: int) -> Plan:
     finally:
         if asking.questions:
             by.meter.answered(asking.tokens, now)
-            by.gauges.asked(asking.tokens, asking.seconds)
+            by.gauges.asked(asking.tokens, asking.seconds, by.meter.cost(asking.tokens, asking.written))
 
 
 def _empty(batch: Batch, reason: str, epoch: int) -> Plan:

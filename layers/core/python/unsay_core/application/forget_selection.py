@@ -57,7 +57,7 @@ def forget_selection(command: ForgetSelection, opened: OpenScope, world: World) 
         if len(draft.head.fences) >= MOST_FENCES:
             raise BusyError("other erasures of this scope have to end first")
         refuse_secrets(draft, command.note)
-        return _fence_off(erasure_id, command, opened, draft)
+        return fence_off(erasure_id, command, opened, draft)
 
     return change(decide, opened, world, command.refs)
 
@@ -81,7 +81,8 @@ def _known(erasure_id: str, draft: Draft) -> Erasure:
     return erasure
 
 
-def _fence_off(erasure_id: str, command: ForgetSelection, opened: OpenScope, draft: Draft) -> Erasure:
+def fence_off(erasure_id: str, command: ForgetSelection, opened: OpenScope, draft: Draft) -> Erasure:
+    """Draft the fence of a selection, with the receipt by which a job is called for."""
     fence = Fence(erasure_id, command.selector, draft.seq, draft.at, command.reason, command.bury)
     draft.fence_off(fence)
     actor, reason = opened.principal.id, command.reason

@@ -11,6 +11,7 @@ from unsay_core.metrics import (
     BATCHES_FAILED,
     FACTS_DROPPED,
     FACTS_KEPT,
+    MODEL_COST,
     MODEL_TIME,
     MODEL_TOKENS,
 )
@@ -24,6 +25,26 @@ if TYPE_CHECKING:
 
 FAILURES_IN_A_ROW = 10  # from then on the breaker is open
 PROBE = 3  # while it is, every third batch that is due may try
+
+
+@dataclass(frozen=True, slots=True)
+class Price:
+    """What a model costs: US dollars for a million tokens that it reads, and that it writes."""
+
+    read: float
+    written: float
+
+    @classmethod
+    def parse(cls, setting: str) -> Price | None:
+        """A price from `0.3/2.5`; None from `none`, where nobody has said what the model costs."""
+        if setting == "none":
+            return None
+        read, _, written = setting.partition("/")
+        return cls(float(read), float(written))
+
+    def of(self, tokens: int, written: int) -> float:
+        """What so many tokens cost, of which so many were written."""
+        return ((tokens - written) * self.read + written * self.written) / 1_000_000
 
 
 class Counters(Protocol):
@@ -47,9 +68,11 @@ class Gauges:
         self._root = root_id
         self._whose = {"root_id": root_id, "scope_id": scope_id}
 
-    def asked(self, tokens: int, seconds: float) -> None:
-        """A batch was asked about: what it took of the model, in all its questions."""
+    def asked(self, tokens: int, seconds: float, cost: float | None) -> None:
+        """The model was asked: what all questions about one thing took, and cost if that is known."""
         self._signals.tell(MODEL_TOKENS, tokens, whose=self._whose, root=self._root)
+        if cost is not None:
+            self._signals.tell(MODEL_COST, cost, whose=self._whose, root=self._root)
         self._signals.tell(MODEL_TIME, seconds, whose=self._whose)
 
     def leased(self) -> None:
@@ -78,12 +101,13 @@ class Gauges:
 
 @dataclass(frozen=True, slots=True)
 class Meter:
-    """The breaker and the budget of one root with one model."""
+    """The breaker and the budget of one root with one model, and the price of that, if anybody said it."""
 
     root: str
     model: str
     steering: Steering
     counters: Counters
+    price: Price | None = None
 
     def hindrance(self, now: datetime) -> str | None:
         """Why the model may not be asked now, or None."""
@@ -99,6 +123,10 @@ class Meter:
         self.counters.add(self._tokens(now), tokens)
         if self.counters.read(self._failures):
             self.counters.clear(self._failures)
+
+    def cost(self, tokens: int, written: int) -> float | None:
+        """What so many tokens cost in US dollars, of which so many were written."""
+        return None if self.price is None else self.price.of(tokens, written)
 
     def failed(self) -> None:
         """The model gave no answer."""

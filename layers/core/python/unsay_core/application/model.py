@@ -20,16 +20,24 @@ class Stop(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """What a model is asked, and the form its answer has to have: a JSON schema of one tool's input."""
+    """What a model is asked, and the form its answer has to have: a JSON schema of one tool's input.
+
+    `tool` is what that is called, and `purpose` what the model is told that it is for.
+    """
 
     system: str
     text: str
     schema: Mapping[str, Any]
+    tool: str
+    purpose: str
 
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What a model answered: the tool's input, if it used it, and whatever it wrote beside it."""
+    """What a model answered: the tool's input, if it used it, and whatever it wrote beside it.
+
+    Of `tokens` it wrote `written`, which cost more than those it read.
+    """
 
     stop: Stop
     tool_input: Any
@@ -37,6 +45,7 @@ class Answer:
     model: str
     tokens: int
     seconds: float = 0.0
+    written: int = 0
 
 
 class ModelUnavailableError(Exception):

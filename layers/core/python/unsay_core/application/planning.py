@@ -46,6 +46,7 @@ class Asking:
     steering: Steering
     known: Sequence[Memory]
     tokens: int = 0
+    written: int = 0
     seconds: float = 0.0
     questions: int = 0
     answered_by: str = ""
@@ -56,6 +57,7 @@ class Asking:
         """Ask about some lines; in halves, where the answer to all of them is too long."""
         answer = self.model.ask(question(lines, self.known, self.steering))
         self.tokens += answer.tokens
+        self.written += answer.written
         self.seconds += answer.seconds
         self.questions += 1
         self.answered_by = answer.model

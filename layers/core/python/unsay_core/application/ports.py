@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeVar, cast
 from unsay_core.application.quotas import Allowance, unlimited
 from unsay_core.domain.memory import Memory
 from unsay_core.domain.values import dataclass
+from unsay_core.extraction.steering import Steering
 from unsay_core.metrics import SILENT
 from unsay_core.retrieval.filters import EVERYTHING
 
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from unsay_core.application.graves import GraveNotes
     from unsay_core.application.keys import ScopeKeys
     from unsay_core.application.ledger import Area, Change, Entry, Ref
+    from unsay_core.application.rewording import Editor
     from unsay_core.application.transfers import Form, Transfers
     from unsay_core.domain.scope import Action, Principal, Scope
     from unsay_core.metrics import Signals
@@ -134,16 +136,16 @@ class Anchors(Protocol):
         """What is anchored from a place in the chain on, in order; a place anchored twice comes twice."""
 
 
-def _never() -> bool:
-    return False
+def _nobody() -> None:
+    return None
 
 
 @dataclass(frozen=True, slots=True)
 class OpenScope:
     """One scope, opened for one principal: everything a use case may touch.
 
-    `root_id` is the id of its first segment. `allows_secrets` asks its root's policy whether credentials may
-    be written; it is asked where there is one, and not before. `allowance` is what the scope may hold.
+    `root_id` is the id of its first segment. `policy` looks its root's policy up: it is asked where something
+    depends on it, and not before. `allowance` is what the scope may hold.
     """
 
     scope: Scope
@@ -153,7 +155,7 @@ class OpenScope:
     keys: ScopeKeys
     ledger: Ledger
     search: Search
-    allows_secrets: Callable[[], bool] = field(default=_never, kw_only=True)
+    policy: Callable[[], Steering] = field(default=Steering, kw_only=True)
     allowance: Allowance = field(default_factory=unlimited, kw_only=True)
 
 
@@ -170,11 +172,13 @@ class JobScope(TransferScope):
     """A scope opened for a job: with its documents, every generation of its index, and its files.
 
     For `recovery_days` the tables can be restored to any of their moments, with all that was in them.
+    `editor` is who words what is merged, if the root's policy wants anybody to.
     """
 
     documents: Documents
     indexes: Mapping[int, Index]
     recovery_days: int
+    editor: Callable[[], Editor | None] = field(default=_nobody, kw_only=True)
 
 
 @dataclass(frozen=True, slots=True)

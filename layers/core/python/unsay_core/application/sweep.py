@@ -6,16 +6,20 @@ A table from where a due entry lies to what is done about it. Whatever is done m
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from datetime import datetime
-from typing import TYPE_CHECKING, Protocol
+from datetime import datetime, timedelta
+from typing import TYPE_CHECKING, Any, Protocol
 
+from unsay_core.application.consolidate import Consolidate
 from unsay_core.application.conversations import call_again, flush_quiet
 from unsay_core.application.draft import TIDIED_EVERY, Draft
 from unsay_core.application.jobs import is_idle, task_of
 from unsay_core.application.ledger import Area, Ref, job_ref, memory_ref
+from unsay_core.application.retention import kept_since
 from unsay_core.application.settle import settle
 from unsay_core.domain.audit import Event, Happening
 from unsay_core.domain.ids import minted_at
+from unsay_core.domain.timeline import rfc3339
+from unsay_core.extraction.likeness import Measure
 from unsay_core.jobs.job import Job, JobKind, JobState
 from unsay_core.metrics import CANDIDATES_WAITING, ERASURES_PENDING, OLDEST_CANDIDATE, OLDEST_ERASURE
 
@@ -25,6 +29,7 @@ if TYPE_CHECKING:
 
     from unsay_core.application.jobs import Work
     from unsay_core.application.ports import JobQueue, OpenScope, World
+    from unsay_core.extraction.steering import Consolidation
     from unsay_core.metrics import Signals
 
     Act: TypeAlias = Callable[[str, OpenScope, World, JobQueue], None]
@@ -110,7 +115,12 @@ def _call_again(area: Area, job_id: str, opened: OpenScope, world: World, queue:
 
 
 def _begin_tidying(_head: str, opened: OpenScope, world: World, _queue: JobQueue) -> None:
-    """The projections of a scope are held against its ledger, by a job of its own."""
+    """The day's work on a scope begins: each kind of it is a job of its own.
+
+    Its projections are held against its ledger, what its policy keeps no longer goes, and near duplicates are
+    merged, where that is due.
+    """
+    policy, merging = opened.policy(), world.new_id("job")
 
     def attempt() -> None:
         draft = Draft(opened, world.clock.now(), [job_ref(TIDY)])
@@ -118,20 +128,34 @@ def _begin_tidying(_head: str, opened: OpenScope, world: World, _queue: JobQueue
         if draft.head.tidy_at is None or draft.head.tidy_at > draft.at:
             return
         draft.tidy_next(draft.at + TIDIED_EVERY)
-        draft.put(
-            Job(
-                id=TIDY,
-                kind=JobKind.TIDY,
-                state=JobState.RUNNING,
-                actor=SWEEPER,
-                requested_at=draft.at,
-                epoch=draft.head.epoch,
-                revision=known.revision + 1 if known else 1,
-            )
-        )
+        request = dict(known.request) if known else {}
+        if _is_to_merge(policy.consolidation, request, draft):
+            request |= {"merged_at": rfc3339(draft.at), "merged_seq": draft.head.seq}
+            draft.put(_job(merging, JobKind.CONSOLIDATE, _merging(policy.consolidation), draft))
+        request |= kept_since(policy.retention, draft.at)
+        tidying = _job(TIDY, JobKind.TIDY, request, draft)
+        draft.put(replace(tidying, revision=known.revision + 1 if known else 1))
         draft.commit()
 
     settle(attempt, world)
+
+
+def _job(job_id: str, kind: JobKind, request: dict[str, Any], draft: Draft) -> Job:
+    return Job(job_id, kind, JobState.RUNNING, SWEEPER, draft.at, draft.head.epoch, request)
+
+
+def _is_to_merge(policy: Consolidation, last: Mapping[str, Any], draft: Draft) -> bool:
+    """True if near duplicates are to be looked for again: it is time, and something has changed since."""
+    if policy.every_days is None or last.get("merged_seq") == draft.head.seq:
+        return False
+    since = last.get("merged_at")
+    return since is None or datetime.fromisoformat(since) + timedelta(days=policy.every_days) <= draft.at
+
+
+def _merging(policy: Consolidation) -> dict[str, Any]:
+    """What nobody asked for loses nothing: the longest of what is merged says all that the others say."""
+    cosine = None if policy.cosine is None else float(policy.cosine)
+    return Consolidate(Measure(float(policy.threshold), cosine, whole=True)).request()
 
 
 def _flush(run_id: str, opened: OpenScope, world: World, _queue: JobQueue) -> None:

@@ -2,7 +2,8 @@
 
 What the ledger believes and a generation lacks is owed again; so is the removal of what a generation holds
 and the ledger has taken back, let expire, or forgotten. Markers that are still there are written anew: the
-message that one led to may have been lost, and each writing sends another.
+message that one led to may have been lost, and each writing sends another. What a policy keeps no longer is
+seen on the way, and goes.
 """
 
 from __future__ import annotations
@@ -15,6 +16,13 @@ from unsay_core.application.draft import Draft
 from unsay_core.application.index_memories import is_indexable
 from unsay_core.application.jobs import move
 from unsay_core.application.ledger import Area, Pending, job_ref, memory_ref, pending_ref, ref_of
+from unsay_core.application.retention import (
+    MESSAGES,
+    blank,
+    forget_outlived,
+    has_outlived,
+    outlived_messages,
+)
 from unsay_core.application.settle import settle
 from unsay_core.domain.audit import Event, Happening
 from unsay_core.domain.memory import Memory
@@ -30,7 +38,7 @@ if TYPE_CHECKING:
 
 PAGE = 40  # memories held against every generation in one step, each with its marker
 STATES_AT_ONCE = 10
-STRETCHES = (Area.PENDING, Area.MEMORY, Area.TOMBSTONE)
+STRETCHES = (Area.PENDING, Area.MEMORY, Area.TOMBSTONE, Area.CONVERSATION)
 
 
 def tidy_step(job: Work, scope: JobScope, world: World, /) -> Job:
@@ -65,24 +73,34 @@ def _unlike(wanted: Mapping[str, bool], index: Index) -> Iterable[str]:
 
 def _commit(job: Job, page: Sequence[Entry], wrong: set[str], scope: JobScope, world: World) -> Job:
     """Owe what is wrong, together with how far the job is."""
+    outlived = outlived_messages(page, job.request)
     refs = [ref for i in wrong for ref in (memory_ref(i), pending_ref(i))]
-    draft = Draft(scope, world.clock.now(), [job_ref(job.id), *refs])
+    draft = Draft(scope, world.clock.now(), [job_ref(job.id), *refs, *map(ref_of, outlived)])
     stretch = int(job.progress.get("stretch", 0))
     owed = Counter(
         _owe(memory_id, draft) for memory_id in sorted(wrong) if not _is_coming(memory_id, stretch, draft)
     )
-    result = dict(Counter(job.result) + owed)
+    result = dict(Counter(job.result) + owed + Counter({"blanked": len(outlived)}))
+    is_old = job.progress.get("old", False) or has_outlived(page, job.request)
     if len(page) == PAGE:
-        new = replace(job, progress={"stretch": stretch, "after": ref_of(page[-1]).id})
-    elif stretch + 1 < len(STRETCHES):
-        new = replace(job, progress={"stretch": stretch + 1})
+        new = replace(job, progress={"stretch": stretch, "after": ref_of(page[-1]).id, "old": is_old})
+    elif stretch + 1 < _stretches(job):
+        new = replace(job, progress={"stretch": stretch + 1, "old": is_old})
     else:
         new = job.ended(draft.at)
+        if is_old:
+            forget_outlived(job.request, draft, scope, world)
+    blank(outlived, draft, scope)
     moved = move(draft, job, replace(new, done=job.done + len(page), result=result))
     if owed:
         draft.record(Happening(Event.REINDEXED, channel="sweeper"))
     draft.commit()
     return moved
+
+
+def _stretches(job: Job) -> int:
+    """How many stretches there are to look at: messages only where they are not kept for ever."""
+    return len(STRETCHES) - (not job.request.get(MESSAGES))
 
 
 def _is_coming(memory_id: str, stretch: int, draft: Draft) -> bool:

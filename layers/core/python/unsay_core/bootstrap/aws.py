@@ -96,6 +96,16 @@ def read_keyring(session: boto3.session.Session, secret_arn: str) -> Keyring:
     return Keyring.from_pepper(secret["SecretString"])
 
 
+def model_of(session: boto3.session.Session, settings: ExtractSettings | JobsSettings) -> ConverseModel:
+    """The model of this deployment, with its guardrail if it has one."""
+    from unsay_core.adapters.bedrock.converse import ConverseModel
+
+    name, _, version = settings.guardrail.partition(":")
+    guardrail = {"guardrailIdentifier": name, "guardrailVersion": version} if version else None
+    client = session.client("bedrock-runtime", config=PATIENT)
+    return ConverseModel(lambda: client, settings.model_id, guardrail)
+
+
 class _Service:
     """What every λ has: an AWS session of its own role, and the world."""
 
@@ -154,7 +164,10 @@ class Searches:
     """Searches in whichever generation of the index is read; a hit of another scope is counted."""
 
     def __init__(
-        self, settings: ApiSettings | ExtractSettings, pointing: Callable[[], DynamoDBClient], world: World
+        self,
+        settings: ApiSettings | ExtractSettings | JobsSettings,
+        pointing: Callable[[], DynamoDBClient],
+        world: World,
     ) -> None:
         self._generations = parse_generations(settings.index_generations)
         pointer = DynamoReadPointer(pointing, settings.access_table)
@@ -243,7 +256,7 @@ class ApiService(Authenticating):
                 )
             ),
             search=GuardedSearch(self._searches.of(self._opened(scope_id, root_id, clients)), self._breaker),
-            allows_secrets=lambda: self.policies.of(scope.segments[0]).allows_secrets,
+            policy=lambda: self.policies.of(scope.segments[0]),
             allowance=Allowance(lambda: self._quotas.of(scope.segments[0])),
         )
 
@@ -357,12 +370,7 @@ class ExtractService(Keyed):
     @cached_property
     def model(self) -> ConverseModel:
         """The model, which the λ's own role may invoke: it holds no memory."""
-        from unsay_core.adapters.bedrock.converse import ConverseModel
-
-        name, _, version = self.settings.guardrail.partition(":")
-        guardrail = {"guardrailIdentifier": name, "guardrailVersion": version} if version else None
-        client = self.session.client("bedrock-runtime", config=PATIENT)
-        return ConverseModel(lambda: client, self.settings.model_id, guardrail)
+        return model_of(self.session, self.settings)
 
     def clients(self, scope_id: str) -> ScopedClients:
         """The clients of the scope's tagged session."""
@@ -380,7 +388,7 @@ class ExtractService(Keyed):
         The marker alone tells the scope's name, and it is held against the id under which it was found.
         """
         from unsay_core.application.extract import Extractor
-        from unsay_core.application.metering import Meter
+        from unsay_core.application.metering import Meter, Price
 
         ledger = self.extract_ledger(scope_id)
         marker = ledger.read([ready_ref(run_id, number)]).get(ready_ref(run_id, number))
@@ -389,7 +397,8 @@ class ExtractService(Keyed):
         opened = self._open(scope_id, marker.scope, EXTRACTOR)
         root = opened.scope.segments[0]
         steering = self._policies.of(root)
-        meter = Meter(root, self.settings.model_id, steering, self._counters)
+        price = Price.parse(self.settings.model_price)
+        meter = Meter(root, self.settings.model_id, steering, self._counters, price)
 
         def give_up(run_id: str, number: int) -> None:
             letter = event_of_batch(scope_id, run_id, number)
@@ -445,7 +454,7 @@ class ExtractService(Keyed):
             keys=self.keyring.for_scope(scope_id),
             ledger=FencedLedger(self.extract_ledger(scope_id)),
             search=self._searches.of(self._opened(scope_id, root_id, self.clients(scope_id))),
-            allows_secrets=lambda: self._policies.of(scope.segments[0]).allows_secrets,
+            policy=lambda: self._policies.of(scope.segments[0]),
             allowance=Allowance(lambda: self._quotas.of(scope.segments[0])),
         )
 

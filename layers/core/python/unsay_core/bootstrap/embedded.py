@@ -199,7 +199,7 @@ class EmbeddedService:
             keys=self.keyring.for_scope(scope_id),
             ledger=FencedLedger(self.ledger(scope_id)),
             search=self.vectors(scope_id),
-            allows_secrets=lambda: self.policies.of(scope.segments[0]).allows_secrets,
+            policy=lambda: self.policies.of(scope.segments[0]),
             allowance=Allowance(lambda: self.policies.of(scope.segments[0]).quotas),
         )
 
@@ -277,6 +277,7 @@ class EmbeddedService:
             transfers=NoTransfers(),
             form=FORM,
             recovery_days=0,
+            policy=opened.policy,
         )
 
     def extractor(self, scope_id: str, run_id: str, number: int) -> Extractor | None:

@@ -88,7 +88,7 @@ def message_answer(message: Message) -> dict[str, Any]:
 
 def policy_answer(steering: Steering) -> dict[str, Any]:
     """The policy of a root."""
-    cadence = steering.cadence
+    cadence, merging, kept = steering.cadence, steering.consolidation, steering.retention
     return {
         "extraction": steering.mode.value,
         "secrets": "allow" if steering.allows_secrets else "refuse",
@@ -100,6 +100,13 @@ def policy_answer(steering: Steering) -> dict[str, Any]:
         "instructions": {"keep": steering.keep, "never_keep": steering.never_keep},
         "budget": {"daily_tokens": steering.daily_tokens},
         "quotas": asdict(steering.quotas),
+        "consolidation": {
+            "every_days": merging.every_days,
+            "threshold": merging.threshold,
+            "cosine": merging.cosine,
+            "text": "model" if merging.by_model else "longest",
+        },
+        "retention": {"memories_days": kept.memories_days, "messages_days": kept.messages_days},
     }
 
 

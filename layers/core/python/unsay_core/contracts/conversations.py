@@ -10,11 +10,12 @@ from typing import Annotated, Any, Literal
 from pydantic import AfterValidator, BeforeValidator, Field, WithJsonSchema
 
 from unsay_core.contracts.base import Instant, ScopeField, Wire, page_size, parse_query_limit
+from unsay_core.contracts.consolidation import Threshold
 from unsay_core.contracts.requests import MAX_SEQ, PageQuery
 from unsay_core.contracts.schemas import Answer
 from unsay_core.domain.quota import Quotas
 from unsay_core.extraction.conversation import BatchState, Cadence, Role, UploadState
-from unsay_core.extraction.steering import Mode, Steering
+from unsay_core.extraction.steering import COSINE, WORDS, Consolidation, Mode, Retention, Steering
 
 CHARACTERS_PER_TOKEN = 4  # as a rule of thumb; a batch need not be cut to the token
 MOST_BLOCKS = 100
@@ -242,6 +243,29 @@ class QuotasIn(Wire):
     requests_per_minute: _Quota = None
 
 
+class ConsolidationIn(Wire):
+    """How often near duplicates are merged by themselves, in days; null for never.
+
+    By the same measure as `POST /v1/consolidate`, where the longest says all that the others do. `text` tells
+    who words what is merged: the longest of it, or the model, in their words alone.
+    """
+
+    every_days: Annotated[int, Field(ge=1, le=365)] | None = 7
+    threshold: Threshold = WORDS
+    cosine: Threshold | None = COSINE
+    text: Literal["longest", "model"] = "longest"
+
+
+Days = Annotated[int, Field(ge=1, le=36_500)]
+
+
+class RetentionIn(Wire):
+    """For how many days memories are kept, and the words of messages; null for ever."""
+
+    memories_days: Days | None = None
+    messages_days: Days | None = None
+
+
 class PolicyIn(Wire):
     """`PUT /v1/policy`: what is absent is as by default."""
 
@@ -251,6 +275,8 @@ class PolicyIn(Wire):
     instructions: InstructionsIn = Field(default_factory=InstructionsIn)
     budget: BudgetIn = Field(default_factory=BudgetIn)
     quotas: QuotasIn = Field(default_factory=QuotasIn)
+    consolidation: ConsolidationIn = Field(default_factory=ConsolidationIn)
+    retention: RetentionIn = Field(default_factory=RetentionIn)
 
     def steering(self) -> Steering:
         """The policy as the use cases have it."""
@@ -266,7 +292,23 @@ class PolicyIn(Wire):
             daily_tokens=self.budget.daily_tokens,
             allows_secrets=self.secrets == "allow",
             quotas=Quotas(**self.quotas.model_dump()),
+            consolidation=Consolidation(
+                self.consolidation.every_days,
+                self.consolidation.threshold,
+                self.consolidation.cosine,
+                self.consolidation.text == "model",
+            ),
+            retention=Retention(self.retention.memories_days, self.retention.messages_days),
         )
+
+
+class ConsolidationOut(Answer):
+    """How often near duplicates are merged by themselves, by which measure, and who words what is merged."""
+
+    every_days: int | None
+    threshold: float
+    cosine: float | None
+    text: Literal["longest", "model"]
 
 
 class PolicyOut(Answer):
@@ -278,6 +320,8 @@ class PolicyOut(Answer):
     instructions: dict[str, str | None]
     budget: dict[str, int | None]
     quotas: dict[str, int | None] = Field(default_factory=dict)
+    consolidation: ConsolidationOut
+    retention: dict[str, int | None]
 
 
 def _run_id(value: str) -> str:

@@ -9,6 +9,7 @@ from unsay_core.contracts.consolidation import ConsolidateIn
 from unsay_core.contracts.transfers import job_answer
 from unsay_core.domain.scope import Action
 from unsay_core.endpoints.reply import Reply, address, replayed
+from unsay_core.extraction.likeness import Measure
 
 if TYPE_CHECKING:
     from unsay_core.endpoints.call import Call
@@ -20,7 +21,7 @@ def consolidate(call: Call, service: Service) -> Reply:
     asked = call.body(ConsolidateIn)
     opened = service.open_scope(call.principal, asked.scope, Action.WRITE)
     command = Consolidate(
-        threshold=float(asked.threshold),
+        measure=Measure(float(asked.threshold), None if asked.cosine is None else float(asked.cosine)),
         kinds=tuple(asked.kinds) if asked.kinds else KINDS,
         dry_run=asked.dry_run,
         undo=asked.undo,

@@ -34,6 +34,7 @@ class Redaction(StrEnum):
     CREDENTIAL = "credential"
     TOMBSTONE = "tombstone"
     FORGOTTEN = "forgotten"
+    EXPIRED = "expired"
 
 
 @dataclass(frozen=True, slots=True)

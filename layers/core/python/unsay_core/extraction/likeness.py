@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections import defaultdict
+from collections import Counter, defaultdict
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from math import ceil
+from typing import TYPE_CHECKING, TypeAlias
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
 _TOKEN = re.compile(r"[\w'’]+")
 _UNSPACED = re.compile(r"[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff]")
@@ -26,9 +27,27 @@ _DENIALS = frozenset(
 _DENYING_CHARACTERS = re.compile(r"[不没沒無无非未別别勿]|ない|なかっ|ません|안 |못|않|없")
 
 
+Cosines: TypeAlias = "Callable[[str, str], Mapping[str, float]]"
+LEAST = 0.5  # share of words in common below which no vector makes two statements one
+MOST_MEMBERS = 8  # of one group
+
+
+@dataclass(frozen=True, slots=True)
+class Measure:
+    """When two statements are near duplicates: by `words` in common, as a share of all, or by their vectors.
+
+    What only the `cosine` calls alike has half of its words in common at least, and the longer one says all
+    that the shorter one says; so it is by words too, where `whole`: then nothing is lost with the shorter.
+    """
+
+    words: float
+    cosine: float | None = None
+    whole: bool = False
+
+
 def tokens(text: str) -> frozenset[str]:
     """The words of a statement, case and width folded."""
-    return frozenset(part for token in _TOKEN.findall(_folded(text)) for part in _parts(token))
+    return frozenset(_in_order(text))
 
 
 def likeness(one: frozenset[str], other: frozenset[str]) -> float:
@@ -37,27 +56,45 @@ def likeness(one: frozenset[str], other: frozenset[str]) -> float:
 
 
 def may_be_one(one: str, other: str) -> bool:
-    """False for statements of which one denies what the other says, or that differ in a number."""
-    return _denials(one) == _denials(other) and _numbers(one) == _numbers(other)
+    """False for two of which one denies what the other says, that differ in a number, or in who does what."""
+    if _denials(one) != _denials(other) or _numbers(one) != _numbers(other):
+        return False
+    first, second = _in_order(one), _in_order(other)
+    common = set(first) & set(second)
+    return _first_of(first, common) == _first_of(second, common)
 
 
-def groups(statements: Sequence[tuple[str, str]], threshold: float, most: int) -> list[list[str]]:
+def says_all(longer: str, shorter: str) -> bool:
+    """True if every word of the shorter statement stands in the longer one, in the same order."""
+    left = iter(_in_order(longer))
+    return all(word in left for word in _in_order(shorter))
+
+
+def groups(
+    statements: Sequence[tuple[str, str]], measure: Measure, cosines: Cosines | None = None
+) -> list[list[str]]:
     """Which of these (id, statement) say nearly the same: each group's members are all alike, in order.
 
-    Each is in one group at most; a group has `most` members at most, and what is alone is in none.
+    Each is in one group at most; a group has `MOST_MEMBERS` at most, and what is alone is in none. `cosines`
+    tells how near the vector of a statement is to others, by their ids; it is asked where words do not tell.
     """
+    said = [_Said(name, text, tokens(text)) for name, text in statements]
+    judge = _Judge(measure, cosines)
+    rarity = Counter(word for each in said for word in each.words)
     found: list[list[_Said]] = []
-    placed: dict[str, list[list[_Said]]] = defaultdict(list)  # by word: where a statement with it may belong
-    for name, text in statements:
-        said = _Said(name, text, tokens(text))
-        group = _group_for(said, placed, threshold, most)
+    placed: dict[str, list[list[_Said]]] = defaultdict(list)
+    for each in said:
+        rare = judge.rare_words(each, rarity)
+        near = {id(group): group for word in rare for group in placed.get(word, [])}
+        ordered = sorted(near.values(), key=lambda group: group[0].name)
+        group = next((group for group in ordered if judge.takes(group, each)), None)
         if group is None:
             group = []
             found.append(group)
-            for word in said.words:
+            for word in rare:
                 placed[word].append(group)
-        group.append(said)
-    return [[said.name for said in group] for group in found if len(group) > 1]
+        group.append(each)
+    return [[each.name for each in group] for group in found if len(group) > 1]
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,19 +103,49 @@ class _Said:
     text: str
     words: frozenset[str]
 
-    def is_like(self, other: _Said, threshold: float) -> bool:
-        return likeness(self.words, other.words) >= threshold and may_be_one(self.text, other.text)
+
+class _Judge:
+    """Whether two statements are near duplicates by a measure."""
+
+    def __init__(self, measure: Measure, cosines: Cosines | None) -> None:
+        self._measure = measure
+        self._cosines = cosines if measure.cosine is not None else None
+        self._least = min(measure.words, LEAST) if self._cosines else measure.words
+
+    def rare_words(self, said: _Said, rarity: Mapping[str, int]) -> list[str]:
+        """The rarest words of a statement: two that have enough in common share one of these.
+
+        All but a share of `least` may be missing of the words, and the first of those that are not is here.
+        """
+        ordered = sorted(said.words, key=lambda word: (rarity[word], word))
+        return ordered[: len(ordered) - ceil(self._least * len(ordered)) + 1]
+
+    def takes(self, group: Sequence[_Said], said: _Said) -> bool:
+        """True if a group has room, and all of it is like a statement."""
+        return len(group) < MOST_MEMBERS and all(self._are_alike(member, said) for member in group)
+
+    def _are_alike(self, one: _Said, other: _Said) -> bool:
+        share = likeness(one.words, other.words)
+        if share < self._least or not may_be_one(one.text, other.text):
+            return False
+        longer, shorter = sorted((one, other), key=lambda said: -len(said.text))
+        if share >= self._measure.words:
+            return not self._measure.whole or says_all(longer.text, shorter.text)
+        return says_all(longer.text, shorter.text) and self._is_near(one, other)
+
+    def _is_near(self, one: _Said, other: _Said) -> bool:
+        if self._cosines is None or self._measure.cosine is None:
+            return False
+        return self._cosines(other.name, other.text).get(one.name, 0.0) >= self._measure.cosine
 
 
-def _group_for(
-    said: _Said, placed: Mapping[str, list[list[_Said]]], threshold: float, most: int
-) -> list[_Said] | None:
-    """The first group all of which is like a statement; two with no word in common are never compared."""
-    near = {id(group): group for word in said.words for group in placed.get(word, [])}
-    for group in sorted(near.values(), key=lambda group: group[0].name):
-        if len(group) < most and all(said.is_like(member, threshold) for member in group):
-            return group
-    return None
+def _in_order(text: str) -> list[str]:
+    return [part for token in _TOKEN.findall(_folded(text)) for part in _parts(token)]
+
+
+def _first_of(words: Sequence[str], wanted: set[str]) -> list[str]:
+    """These words, each where it comes first."""
+    return list(dict.fromkeys(word for word in words if word in wanted))
 
 
 def _folded(text: str) -> str:

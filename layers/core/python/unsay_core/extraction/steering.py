@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import field
+from decimal import Decimal
 from enum import StrEnum
+from typing import Final
 
 from unsay_core.domain.quota import Quotas
 from unsay_core.domain.values import dataclass
@@ -16,6 +18,31 @@ class Mode(StrEnum):
     AUTO = "auto"
     REVIEW = "review"
     OFF = "off"
+
+
+WORDS: Final = Decimal("0.85")  # share of words in common from which on two statements are merged
+COSINE: Final = Decimal("0.95")  # of their vectors, where the longer says all that the shorter does
+
+
+@dataclass(frozen=True, slots=True)
+class Consolidation:
+    """How often near duplicates are merged that nobody asked about, None for never; and by which measure.
+
+    `by_model` lets a model word what is merged; without, the longest of the merged does.
+    """
+
+    every_days: int | None = 7
+    threshold: Decimal = WORDS
+    cosine: Decimal | None = COSINE
+    by_model: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Retention:
+    """For how many days memories are kept, and the words of messages; None for ever."""
+
+    memories_days: int | None = None
+    messages_days: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +59,8 @@ class Steering:
     daily_tokens: int | None = None
     allows_secrets: bool = False
     quotas: Quotas = field(default_factory=Quotas)
+    consolidation: Consolidation = field(default_factory=Consolidation)
+    retention: Retention = field(default_factory=Retention)
 
     @property
     def extracts(self) -> bool:

@@ -15,7 +15,6 @@ if TYPE_CHECKING:
 
     from unsay_core.application.model import Question
 
-TOOL = "report_facts"
 MOST_TOKENS = 4_096  # of an answer; more facts than fit are asked for in halves
 _STOPS = {
     "max_tokens": Stop.TRUNCATED,
@@ -52,8 +51,8 @@ class ConverseModel:
     def _request(self, question: Question) -> dict[str, Any]:
         tool = {
             "toolSpec": {
-                "name": TOOL,
-                "description": "Reports what the user said that is worth remembering.",
+                "name": question.tool,
+                "description": question.purpose,
                 "inputSchema": {"json": question.schema},
             }
         }
@@ -63,7 +62,7 @@ class ConverseModel:
             "system": [{"text": question.system}],
             "messages": [{"role": "user", "content": [{"text": question.text}]}],
             "inferenceConfig": {"temperature": 0, "maxTokens": MOST_TOKENS},
-            "toolConfig": {"tools": [tool], "toolChoice": {"tool": {"name": TOOL}}},
+            "toolConfig": {"tools": [tool], "toolChoice": {"tool": {"name": question.tool}}},
             **guardrail,
         }
 
@@ -79,6 +78,7 @@ class ConverseModel:
             model=invoked or self.name,
             tokens=int(usage.get("totalTokens") or 0),
             seconds=seconds,
+            written=int(usage.get("outputTokens") or 0),
         )
 
 

@@ -104,6 +104,8 @@ def from_attributes(item: Mapping[str, Any]) -> dict[str, Any]:
 
 def _to_attribute(value: Any) -> dict[str, Any]:
     match value:
+        case None:
+            return {"NULL": True}
         case bool():
             return {"BOOL": value}
         case int():
@@ -123,6 +125,8 @@ def _to_attribute(value: Any) -> dict[str, Any]:
 def _from_attribute(attribute: Mapping[str, Any]) -> Any:
     ((kind, value),) = attribute.items()
     match kind:
+        case "NULL":
+            return None
         case "N":
             return int(value)
         case "L":
