@@ -29,6 +29,7 @@ from unsay_core.bootstrap.embedded import OWNER, Chores, EmbeddedService
 from unsay_core.domain.memory import Fact
 from unsay_core.domain.scope import Scope
 from unsay_core.extraction.conversation import Role
+from unsay_core.extraction.likeness import Measure
 from unsay_core.extraction.steering import Steering
 
 SCOPE = "acme/users/alice"
@@ -368,7 +369,7 @@ def test_a_consolidation_is_done_in_this_process(tmp_path: Path) -> None:
     here = service.opened(OWNER, Scope.parse(SCOPE))
     for content in ("Alice likes green tea a lot.", "Alice likes green tea a lot now."):
         remember(Remember(Fact(content)), here, service.world)
-    job, _ = begin_consolidation(Consolidate(threshold=0.8), here, service.world)
+    job, _ = begin_consolidation(Consolidate(Measure(0.8)), here, service.world)
     Chores(service).run()
     ended = here.ledger.read([job_ref(job.id)]).get(job_ref(job.id))
     assert ended is not None and ended.is_over and ended.result["merged"] == 2

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from decimal import Decimal
 
 import pytest
 
@@ -335,6 +336,13 @@ def test_a_policy_is_read_and_set_by_the_admins_of_the_root(api: Caller) -> None
         "instructions": {"keep": None, "never_keep": None},
         "budget": {"daily_tokens": None},
         "quotas": dict.fromkeys(("memories", "bytes", "messages_per_day", "requests_per_minute")),
+        "consolidation": {
+            "every_days": 7,
+            "threshold": Decimal("0.85"),
+            "cosine": Decimal("0.95"),
+            "text": "longest",
+        },
+        "retention": {"memories_days": None, "messages_days": None},
     }
     wanted = {
         "extraction": "review",
@@ -343,6 +351,8 @@ def test_a_policy_is_read_and_set_by_the_admins_of_the_root(api: Caller) -> None
         "instructions": {"keep": "food", "never_keep": "health"},
         "budget": {"daily_tokens": 1000},
         "quotas": {"memories": 9, "bytes": 9000, "messages_per_day": 90, "requests_per_minute": 60},
+        "consolidation": {"every_days": None, "threshold": 1, "cosine": None, "text": "model"},
+        "retention": {"memories_days": 365, "messages_days": 30},
     }
     assert api.send("PUT", "/v1/policy", wanted, query="scope=acme").body == wanted
     assert api.send("GET", "/v1/policy", query="scope=acme").body == wanted
