@@ -415,6 +415,7 @@ def consolidate(
     *,
     scope: Scope,
     threshold: float = 0.85,
+    cosine: float | None = 0.95,
     kinds: Sequence[str] | None = None,
     dry_run: bool = False,
     undo: str | None = None,
@@ -422,9 +423,10 @@ def consolidate(
 ) -> Ask[JobOut]:
     """Merge memories that have at least `threshold` of their words in common; `job` tells what came of it.
 
-    `dry_run` only finds them, `undo` takes back what the job of that id merged.
+    Or half of them, where the longer says all that the shorter does and their vectors have that `cosine`;
+    None for words alone. `dry_run` only finds them, `undo` takes back what the job of that id merged.
     """
-    body = {"scope": scope, "threshold": threshold, "dry_run": dry_run}
+    body = {"scope": scope, "threshold": threshold, "cosine": cosine, "dry_run": dry_run}
     body |= {"kinds": [*kinds]} if kinds else {}
     body |= {"undo": undo} if undo else {}
     return _post(JobOut, "consolidate", body=body, once=idempotency_key)
@@ -574,12 +576,16 @@ def set_policy(
     instructions: Mapping[str, str | None] | None = None,
     budget: Mapping[str, int | None] | None = None,
     quotas: Mapping[str, int | None] | None = None,
+    consolidation: Mapping[str, Any] | None = None,
+    retention: Mapping[str, int | None] | None = None,
 ) -> Ask[PolicyOut]:
     """Say how the conversations below a root are extracted; what is left out is as by default.
 
     `cadence={"user_turns": 5, "tokens": 8000, "idle_seconds": 1800}`,
     `instructions={"keep": …, "never_keep": …}`, `budget={"daily_tokens": …}`,
-    `quotas={"memories": …, "bytes": …, "messages_per_day": …, "requests_per_minute": …}`.
+    `quotas={"memories": …, "bytes": …, "messages_per_day": …, "requests_per_minute": …}`,
+    `consolidation={"every_days": 7, "threshold": 0.85, "cosine": 0.95, "text": "longest"}`,
+    `retention={"memories_days": …, "messages_days": …}`.
     """
     body = {
         "extraction": extraction,
@@ -588,6 +594,8 @@ def set_policy(
         "instructions": dict(instructions or {}),
         "budget": dict(budget or {}),
         "quotas": dict(quotas or {}),
+        "consolidation": dict(consolidation or {}),
+        "retention": dict(retention or {}),
     }
     where = {"scope": _canonical(scope)}
     return Ask(PolicyOut, "PUT", ("policy",), where, body=body, repeatable=True)

@@ -386,11 +386,15 @@ def test_what_follows_in_a_conversation_gets_the_next_numbers(service):
     assert [(m["seq"], m["content"]) for m in said] == [(0, "One."), (1, "Two."), (2, "Three.")]
 
 
-def test_what_a_policy_does_not_name_stays(service):
-    piped("policy", "set", "--keep", "Diet.", "--daily-tokens", "1000")
+def test_what_a_policy_does_not_name_stays(service, caller):
+    wanted = {"secrets": "allow", "instructions": {"keep": "Diet."}, "budget": {"daily_tokens": 1000}}
+    assert caller.send("PUT", "/v1/policy", wanted, query="scope=acme").status == 200
+    piped("policy", "set", "--merge-days", "0", "--merged-text", "model", "--messages-days", "90")
     said = json.loads(piped("policy", "set", "--extraction", "off").output)
     assert (said["extraction"], said["instructions"]["keep"]) == ("off", "Diet.")
-    assert said["budget"]["daily_tokens"] == 1000
+    assert (said["budget"]["daily_tokens"], said["secrets"]) == (1000, "allow")
+    assert (said["consolidation"]["every_days"], said["consolidation"]["text"]) == (None, "model")
+    assert said["retention"] == {"memories_days": None, "messages_days": 90}
 
 
 def test_who_names_no_service_has_a_store_of_their_own(home, monkeypatch):

@@ -145,6 +145,12 @@ def set_policy(
     bytes_: Annotated[int | None, typer.Option("--bytes", help="How many bytes of them.")] = None,
     messages_per_day: Annotated[int | None, typer.Option(help="How many messages a scope may take.")] = None,
     requests_per_minute: Annotated[int | None, typer.Option(help="How much a caller may ask.")] = None,
+    merge_days: Annotated[int | None, typer.Option(help="Merge near duplicates so often; 0: never.")] = None,
+    merged_text: Annotated[
+        Literal["longest", "model"] | None, typer.Option(help="Who words what is merged.")
+    ] = None,
+    memories_days: Annotated[int | None, typer.Option(help="Keep memories so long; 0: for ever.")] = None,
+    messages_days: Annotated[int | None, typer.Option(help="Keep messages so long; 0: for ever.")] = None,
     as_json: JsonOption = False,
 ) -> None:
     """Change how the conversations below a root are extracted, and its quotas; what is not named stays.
@@ -154,6 +160,7 @@ def set_policy(
     session: Session = context.obj
     where = _root(session, root)
     now = session.memory.policy(scope=where)
+    merging = now.consolidation.model_dump()
     said = session.memory.set_policy(
         scope=where,
         extraction=extraction or now.extraction.value,
@@ -168,8 +175,15 @@ def set_policy(
             messages_per_day=messages_per_day,
             requests_per_minute=requests_per_minute,
         ),
+        consolidation=merging | _days(every_days=merge_days) | _given(text=merged_text),
+        retention=now.retention | _days(memories_days=memories_days, messages_days=messages_days),
     )
     answer(said, _policy(said), wants_json=as_json)
+
+
+def _days(**values: int | None) -> dict[str, int | None]:
+    """What was given; nobody writes "never" as a number of days but as 0."""
+    return {name: days or None for name, days in values.items() if days is not None}
 
 
 def _given(**values: Any) -> dict[str, Any]:
@@ -242,6 +256,8 @@ def _conversation(found: unsay.ConversationOut) -> Group:
 
 
 def _policy(found: unsay.PolicyOut) -> Any:
-    parts = {**found.cadence, **found.instructions, **found.budget, **found.quotas}
+    merging = {f"merge_{name}": value for name, value in found.consolidation.model_dump().items()}
+    asked = {**found.cadence, **found.instructions, **found.budget, **found.quotas}
+    parts = {**asked, **merging, **found.retention}
     rows = [("extraction", found.extraction), *((name, value) for name, value in parts.items())]
     return show.table(("", ""), rows)

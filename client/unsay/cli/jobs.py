@@ -23,6 +23,7 @@ def consolidate(
     context: typer.Context,
     scope: ScopeOption = None,
     threshold: Annotated[float, typer.Option(help="The share of their words in common.")] = 0.85,
+    cosine: Annotated[float, typer.Option(help="The likeness of their vectors that does it too.")] = 0.95,
     kinds: Annotated[list[unsay.Kind], typer.Option("--kind", help="Only these; may be repeated.")] = [],  # noqa: B006
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Only find them.")] = False,
     undo: Annotated[str | None, typer.Option(metavar="ID", help="Take back what that job merged.")] = None,
@@ -34,7 +35,12 @@ def consolidate(
     """
     session: Session = context.obj
     found = session.memory.consolidate(
-        scope=session.scope(scope), threshold=threshold, kinds=kinds or None, dry_run=dry_run, undo=undo
+        scope=session.scope(scope),
+        threshold=threshold,
+        cosine=cosine,
+        kinds=kinds or None,
+        dry_run=dry_run,
+        undo=undo,
     )
     answer(found, _job(found), wants_json=as_json)
 
