@@ -29,6 +29,10 @@ ANSWERED_FOR = {
         "IAM5[Resource::arn:<AWS::Partition>:bedrock:*::foundation-model/amazon.nova-2-lite-v1:0]",
         "Functions/Extract/Role",
     ),
+    (
+        "IAM5[Resource::arn:<AWS::Partition>:bedrock:*::foundation-model/amazon.nova-2-lite-v1:0]",
+        "Functions/Jobs/Role",
+    ),
     ("S1", "Anchors/Bucket"),
     ("S1", "Intake/Bucket"),
     ("S1", "Transfers/Bucket"),

@@ -38,6 +38,7 @@ GRANTED = {
     | OPEN
     | {
         "secretsmanager:GetSecretValue",
+        "bedrock:InvokeModel",
         "sqs:SendMessage",
         "sqs:ReceiveMessage",
         "sqs:DeleteMessage",
