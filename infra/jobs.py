@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 JOBS_CONCURRENCY = 5
 VISIBILITY = Duration.seconds(6 * SIZES["jobs"].timeout_seconds + 60)
-# Waiting for an index that lags spends a receive each time; at a minute's pause these last for most of a day.
+# Waiting for an index that lags spends a receive each time; at half a minute each these last for eight hours.
 JOBS_RECEIVES = 1000
 EVERY = "rate(1 minute)"
 DUE_KEYS = ["due#*", "erasure#*", "candidate#*"]

@@ -33,6 +33,7 @@ OWN_SCOPE = f"${{aws:PrincipalTag/{SCOPE_TAG}}}"
 OWN_ROOT = f"${{aws:PrincipalTag/{ROOT_TAG}}}"
 ALL_AREAS = "*"
 LEDGER, RECORD = "ledger", "record"
+LISTING = "ListBucket"
 LIST, ADD = "list", "add"  # what a role may do with the anchors of its scope; nobody may do both, or more
 
 
@@ -126,12 +127,11 @@ ROLES = (
         trusted=("project", "index"),
         items=(
             *READ,
-            Items("LedgerPut", LEDGER, ("PutItem",), "MPEXW"),
+            Items("LedgerPut", LEDGER, ("PutItem",), "MPXW"),
             Items("LedgerDelete", LEDGER, ("DeleteItem",), "PXW"),
             Items("LedgerCheck", LEDGER, ("ConditionCheckItem",), "PW"),
         ),
         documents=("GetObject", "PutObject", "DeleteObject"),
-        transfers=("DeleteObject",),
         anchors=ADD,
         knowledge_base=(
             "IngestKnowledgeBaseDocuments",
@@ -151,6 +151,8 @@ ROLES = (
             Items("RecordAppend", RECORD, ("PutItem",), "AT"),
         ),
         documents=("DeleteObject",),
+        intake=("DeleteObject", LISTING),
+        transfers=("DeleteObject",),
         knowledge_base=("GetKnowledgeBaseDocuments", "Retrieve"),
     ),
     # It carries memories out of a scope and into it: it writes them as the writer does, and the files beside.
@@ -263,7 +265,7 @@ class ScopeRoles(Construct):
         if spec.documents:
             statements += self._document_statements(spec.documents)
         if spec.intake:
-            statements.append(_objects_statement("Intake", self._intake.bucket, *spec.intake))
+            statements += self._intake_statements(spec.intake)
         if spec.transfers:
             bucket = self._transfers.bucket
             statements.append(_objects_statement("Transfers", bucket, *spec.transfers))
@@ -337,6 +339,12 @@ class ScopeRoles(Construct):
             _objects_statement("Documents", bucket, *actions),
             _listing_statement("DocumentList", bucket, "ListBucket"),
         ]
+
+    def _intake_statements(self, actions: tuple[str, ...]) -> list[iam.PolicyStatement]:
+        """Who hands in or reads a file knows its name; who removes them all has to list them."""
+        bucket = self._intake.bucket
+        objects = _objects_statement("Intake", bucket, *(each for each in actions if each != LISTING))
+        return [objects, *([_listing_statement("IntakeList", bucket, LISTING)] if LISTING in actions else [])]
 
     def _anchors_statement(self, right: str) -> iam.PolicyStatement:
         """Put under another name adds, under the same one adds a version: neither undoes what is locked."""

@@ -24,6 +24,7 @@ from infra.scope_roles import ScopeRoles
 from infra.transfers import Transfers
 from infra.watch import Watch
 from unsay_core.settings import (
+    TABLE_MARK,
     ApiSettings,
     AuthorizerSettings,
     ExtractSettings,
@@ -78,6 +79,7 @@ class UnsayStack(Stack):
         self._wire_projection()
         self._wire_extraction()
         self._wire_jobs()
+        self._let_tell_tables()
         Watch(
             self,
             "Watch",
@@ -139,7 +141,6 @@ class UnsayStack(Stack):
             ProjectSettings,
             access_table=self.tables.access.table_name,
             anchors_bucket=self.anchors.bucket.bucket_name,
-            transfers_bucket=self.transfers.bucket.bucket_name,
             registrar_role_arn=self.scope_roles.arn("Registrar"),
             event_bus_name=self.projection.bus.event_bus_name,
             project_dead_letters_url=self.projection.project_dead.queue_url,
@@ -196,6 +197,7 @@ class UnsayStack(Stack):
             index_generations=self.index.setting(self.scope_roles.arn),
             jobs_dead_letters_url=self.jobs.dead.queue_url,
             transfers_bucket=self.transfers.bucket.bucket_name,
+            intake_bucket=self.intake.bucket.bucket_name,
             remover_role_arn=self.scope_roles.arn("Remover"),
             porter_role_arn=self.scope_roles.arn("Porter"),
             recovery_days=str(RECOVERY_DAYS),
@@ -212,6 +214,27 @@ class UnsayStack(Stack):
         self.jobs.run_jobs(jobs)
         self.extraction.let_ask(jobs.role)
         self.jobs.run_sweep(sweep, self.tables.ledger)
+
+    def _let_tell_tables(self) -> None:
+        """Each λ that opens scopes sees which tables it has, by an entry that is no scope's; one makes it."""
+        tables = [self.tables.ledger.table_arn, self.tables.record.table_arn]
+        opening = ("api", "project", "index", "extract", "jobs", "sweep")
+        for name, role in ((each, self.functions.all[each].role) for each in opening):
+            marking = ["dynamodb:PutItem"] if name == "api" else []
+            role.add_to_policy(
+                iam.PolicyStatement(sid="KnowTables", actions=["dynamodb:DescribeTable"], resources=tables)
+            )
+            role.add_to_policy(
+                iam.PolicyStatement(
+                    sid="TableMarks",
+                    actions=["dynamodb:BatchGetItem", *marking],
+                    resources=tables,
+                    conditions={
+                        "ForAllValues:StringEquals": {"dynamodb:LeadingKeys": [TABLE_MARK]},
+                        "Null": {"dynamodb:LeadingKeys": "false"},
+                    },
+                )
+            )
 
     def _let_read_pepper(self, role: iam.Role) -> None:
         role.add_to_policy(

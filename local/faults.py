@@ -26,6 +26,8 @@ class Faults:
     """Seconds until the knowledge base applies a document; None leaves it its own lag."""
     kb_ignore_filters: bool = False
     kb_drop_deletes: bool = False
+    kb_keep_answering: bool = False
+    """A deleted document is NOT_FOUND, and a search answers with it all the same."""
     delay_seconds: Mapping[str, float] = field(default_factory=dict)
     """Seconds to hold a call back, by `service.Operation` as boto3 names them."""
     down: tuple[str, ...] = ()
@@ -156,6 +158,7 @@ _PARSERS: dict[str, Callable[[str, Any], Any]] = {
     "kb_lag_seconds": _seconds,
     "kb_ignore_filters": _flag,
     "kb_drop_deletes": _flag,
+    "kb_keep_answering": _flag,
     "delay_seconds": _delays,
     "down": _services,
     "kb_fail_ids": _identifiers,

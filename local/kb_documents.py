@@ -116,8 +116,11 @@ class Catalog:
         store: VectorStore = STORE,
         clock: Callable[[], float] = time.time,
         fails: Callable[[str], bool] = lambda _: False,
+        keeps_answering: Callable[[], bool] = lambda: False,
     ) -> None:
         self._store, self._clock, self._fails = store, clock, fails
+        self._keeps_answering = keeps_answering
+        self._ghosts: set[tuple[Source, str]] = set()
         self._sequence = itertools.count(1)
         self._documents: dict[Source, dict[str, Document]] = {}
         self._unsettled: set[tuple[Source, str]] = set()
@@ -176,6 +179,10 @@ class Catalog:
         """Apply everything that is due."""
         with self._store.lock:
             now = self._clock()
+            if self._ghosts and not self._keeps_answering():
+                for source, key in self._ghosts:
+                    self._store.remove(self._store.index_at(source.index_arn), [key])
+                self._ghosts.clear()
             for source, identifier in list(self._unsettled):
                 self._settle(source, identifier, now, lag)
 
@@ -206,7 +213,10 @@ class Catalog:
         index = self._store.index_at(source.index_arn)
         key = vector_key(source, identifier)
         if operation.content is None:
-            self._store.remove(index, [key])
+            if self._keeps_answering():
+                self._ghosts.add((source, key))
+            else:
+                self._store.remove(index, [key])
             return Status.NOT_FOUND
         if self._fails(identifier):
             raise AwsError("InternalServerException", "The document could not be embedded", 500)

@@ -35,7 +35,10 @@ _DATA_SOURCES = re.compile(r"/knowledgebases/([^/]+)/datasources/?")
 _KNOWLEDGE_BASE = re.compile(r"/knowledgebases/([^/]+)")
 _CLIENT_TOKEN = re.compile(r"[a-zA-Z0-9](-*[a-zA-Z0-9]){0,256}")
 
-CATALOG = Catalog(fails=lambda identifier: identifier in faults.current().kb_fail_ids)
+CATALOG = Catalog(
+    fails=lambda identifier: identifier in faults.current().kb_fail_ids,
+    keeps_answering=lambda: faults.current().kb_keep_answering,
+)
 
 _emulator = app.SERVICE_HANDLERS["bedrock-agent"]
 _writes: Counter[str] = Counter()

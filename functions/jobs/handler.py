@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 service = JobsService(JobsSettings.from_environment())
 
 ENOUGH_MS = 20_000  # what one step may take at most
-LONGEST_PAUSE = 60  # seconds between two looks at a job that waits for something
+LONGEST_PAUSE = 30  # seconds between two looks at a job that waits for something
 
 
 @logger.inject_lambda_context

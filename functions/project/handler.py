@@ -20,11 +20,10 @@ from unsay_core.application.ledger import Area, audit_ref, memory_ref, pending_r
 from unsay_core.application.ports import UnreadableError
 from unsay_core.application.project import batch_is_ready, domain_event, project_memory
 from unsay_core.application.read_ahead import ReadAhead
-from unsay_core.application.transfer_jobs import remove_withdrawn
 from unsay_core.bootstrap.aws import ProjectService
 from unsay_core.domain.ids import is_digest
 from unsay_core.metrics import AUDIT_ENTRY_CHANGED
-from unsay_core.settings import ProjectSettings
+from unsay_core.settings import TABLE_MARK, ProjectSettings
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -83,7 +82,9 @@ def handler(event: dict[str, Any], _context: LambdaContext) -> dict[str, Any]:
 
 def _project(record: Mapping[str, Any], batch: _Batch) -> None:
     scope_id, area, sort = _place(record)
-    if not _is_ours(scope_id, area, sort):
+    if record["dynamodb"]["Keys"]["pk"]["S"] == TABLE_MARK:
+        pass  # the mark of the table itself
+    elif not _is_ours(scope_id, area, sort):
         _set_aside(record)
     elif area == Area.PENDING:
         task = project_memory(sort, batch.scope(scope_id), service.scope_notes, service.world.signals)
@@ -97,7 +98,6 @@ def _project(record: Mapping[str, Any], batch: _Batch) -> None:
     elif area == Area.TOMBSTONE:
         scope = service.project_scope(scope_id)
         note_tombstone(sort, scope.ledger, scope.graves)
-        remove_withdrawn(scope.transfers, scope.ledger)
     elif area == Area.AUDIT and record["eventName"] == "INSERT":
         _anchor(scope_id, batch.heads)
         happened = domain_event(int(sort), batch.scope(scope_id))

@@ -195,7 +195,10 @@ def test_the_grants_are_looked_at_before_a_session_is_opened() -> None:
 
 
 def test_a_functions_own_role_asks_for_no_store_of_memories() -> None:
-    """A client of the λ's own session: pepper, queues, bus, a model; the authorizer reads keys."""
+    """A client of the λ's own session: pepper, queues, bus, a model; the authorizer reads keys.
+
+    And whoever opens scopes sees the mark within each table, which is no scope's.
+    """
     asked = {
         (name, call.args[0].value)  # type: ignore[attr-defined]
         for name, function in chain(methods(BOOTSTRAP), methods(AUTHORIZER))
@@ -204,5 +207,5 @@ def test_a_functions_own_role_asks_for_no_store_of_memories() -> None:
     }
     services = {"secretsmanager", "sqs", "events", "bedrock-runtime", "dynamodb"}
     assert {service for _, service in asked} == services
-    reading = {name.partition(".")[0] for name, service in asked if service == "dynamodb"}
-    assert reading == {"AuthorizerService"}
+    reading = {name for name, service in asked if service == "dynamodb"}
+    assert reading == {"AuthorizerService.authenticator", "_Service.marks"}

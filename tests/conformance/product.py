@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import base64
 import json
 import time
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
+from tests.support.raw import raw_stores
 from tests.support.stack import eventually
 
 if TYPE_CHECKING:
@@ -221,60 +221,9 @@ class Product:
         body = {"scope": scope, "items": lines, "on_conflict": "skip", **more}
         return self.job(scope, self.call("POST", "/v1/import", body, expect=202)["id"])
 
-    # The raw stores, read by nothing that the product runs.
-
     def raw(self) -> dict[str, str]:
         """Everything that lies in any store, by the store's name; objects with all their versions."""
-        return {**self._tables(), **self._objects(), **self._queues(), **self._logs(), **self._index()}
-
-    def _tables(self) -> dict[str, str]:
-        found = {}
-        pages = self.stack.aws("dynamodb").get_paginator("scan")
-        for table in ("LedgerTable", "RecordTable", "AccessTable"):
-            name = self.stack.outputs[table]
-            items = [item for page in pages.paginate(TableName=name) for item in page["Items"]]
-            found[table] = json.dumps(items, default=_text, ensure_ascii=False)
-        return found
-
-    def _objects(self) -> dict[str, str]:
-        s3 = self.stack.aws("s3")
-        found = {}
-        for bucket in (each["Name"] for each in s3.list_buckets()["Buckets"]):
-            if bucket.startswith("cdk-"):
-                continue  # the code of the λs, and no memory's
-            texts = []
-            for page in s3.get_paginator("list_object_versions").paginate(Bucket=bucket):
-                for version in page.get("Versions", []):
-                    where = {"Bucket": bucket, "Key": version["Key"]}
-                    where |= {"VersionId": version["VersionId"]} if version.get("VersionId") != "null" else {}
-                    body = s3.get_object(**where)["Body"].read().decode("utf-8", "replace")
-                    texts.append(f"{version['Key']} {body}")
-            found[f"s3 {bucket}"] = "\n".join(texts)
-        return found
-
-    def _queues(self) -> dict[str, str]:
-        sqs = self.stack.aws("sqs")
-        found = {}
-        for url in sqs.list_queues().get("QueueUrls", []):
-            name = url.rpartition("/")[2]
-            if "Dead" in name or "dlq" in name.lower():
-                taken = sqs.receive_message(QueueUrl=url, MaxNumberOfMessages=10, VisibilityTimeout=0)
-                found[f"queue {name}"] = json.dumps(taken.get("Messages", []), ensure_ascii=False)
-        return found
-
-    def _logs(self) -> dict[str, str]:
-        logs, lines = self.stack.aws("logs"), []
-        for group in logs.describe_log_groups()["logGroups"]:
-            pages = logs.get_paginator("filter_log_events").paginate(logGroupName=group["logGroupName"])
-            lines += [event["message"] for page in pages for event in page["events"]]
-        return {"logs": "\n".join(lines)}
-
-    def _index(self) -> dict[str, str]:
-        """All documents of the knowledge base that its list names, as the cloud keeps them on disk."""
-        agent = self.stack.aws("bedrock-agent")
-        listed = agent.list_knowledge_base_documents(**self.stack.knowledge_base, maxResults=1000)
-        details = [each for each in listed["documentDetails"] if each["status"] != "NOT_FOUND"]
-        return {"index": json.dumps(details, default=str)}
+        return raw_stores(self.stack)
 
     def index_state(self, memory_id: str) -> str:
         """What the knowledge base says of one document."""
@@ -292,12 +241,3 @@ class Product:
             retrievalConfiguration={"vectorSearchConfiguration": {"numberOfResults": 100}},
         )
         return [each["location"]["customDocumentLocation"]["id"] for each in found["retrievalResults"]]
-
-    def holds(self, word: str) -> set[str]:
-        """The stores in whose raw content a word is, in any spelling a store may give it."""
-        plain = [word, json.dumps(word)[1:-1], base64.b64encode(word.encode()).decode()]
-        return {store for store, text in self.raw().items() if any(each in text for each in plain)}
-
-
-def _text(value: object) -> str:
-    return value.decode("utf-8", "replace") if isinstance(value, bytes) else str(value)

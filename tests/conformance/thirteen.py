@@ -8,7 +8,8 @@ from typing import Any
 
 from tests.conformance.acceptance import channels, rebuild, scope_id
 from tests.conformance.checks import Check
-from tests.conformance.product import Product, Skipped
+from tests.conformance.product import Product
+from tests.support.restored import Restored, backup
 from tests.support.stack import eventually
 
 TARGET = "I keep the saffron heirloom in a tin box."
@@ -27,6 +28,7 @@ class Sequence:
     lines: list[Any] = field(default_factory=list)
     export_id: str = ""
     backup: list[Any] = field(default_factory=list)
+    backup_arn: str = ""
     second: str = ""
 
     def checks(self) -> tuple[Check, ...]:
@@ -52,6 +54,7 @@ class Sequence:
         made = product.call("POST", "/v1/export", body, expect=202)
         self.export_id = product.job(self.scope, made["id"])["id"]
         self.backup = ledger_items(product, self.scope)
+        self.backup_arn = backup(product.stack, "LedgerTable")
         assert CANARY in json.dumps(self.lines)
         assert CANARY in json.dumps(self.backup, default=repr)
 
@@ -140,7 +143,18 @@ class Sequence:
         assert all(store["until"] for store in retained), "what cannot be reached is named, with its end"
 
     def step_12(self, product: Product) -> None:
-        restored_is_checked(product, self)
+        product.completed(self.scope, self.receipt)
+        restored = Restored(product.stack, self.backup_arn)
+        with restored.pointed_at():
+            eventually(lambda: self._is_refused(product))
+            assert product.client.get("/v1/health").json()["degraded"] == ["restored"]
+            assert restored.checked()["erased"] >= 1
+            eventually(lambda: not self._is_refused(product))
+            self._is_nowhere(product)
+            gone = self.target["id"]
+            assert product.send("GET", f"/v1/memories/{gone}", scope=self.scope).status_code == 404
+            assert NEIGHBOUR in product.listed(self.scope), "the control: the backup has it"
+        eventually(lambda: not self._is_refused(product))
 
     def step_13(self, product: Product) -> None:
         chain = product.verified(self.scope)
@@ -159,6 +173,11 @@ class Sequence:
         """What was exported before goes once the stream has told of the tombstone."""
         files = [text for name, text in product.raw().items() if name.startswith("s3 ")]
         return any(CANARY in line for text in files for line in text.splitlines() if line.startswith(sid))
+
+    def _is_refused(self, product: Product) -> bool:
+        """True while the functions serve nothing of the tables that they see."""
+        answer = product.client.get("/v1/memories", params={"scope": self.scope})
+        return bool(answer.status_code == 503 and answer.json()["code"] == "unavailable")
 
     def _is_nowhere(self, product: Product) -> None:
         seen = [
@@ -179,11 +198,6 @@ def ledger_items(product: Product, scope: str) -> list[Any]:
     items = [i for p in pages.paginate(TableName=product.stack.outputs["LedgerTable"]) for i in p["Items"]]
     sid = scope_id(product, scope)
     return [item for item in items if item["pk"]["S"].startswith(f"{sid}#")]
-
-
-def restored_is_checked(product: Product, story: Sequence) -> None:
-    """A backup from before comes back: unchecked it serves nobody, checked it is without the target."""
-    raise Skipped("the restore check is a command of its own")
 
 
 STEPS = (

@@ -267,7 +267,13 @@ def late_base_of(request: pytest.FixtureRequest) -> Base:
     knowledge_base, source = named["knowledgeBaseId"], named["dataSourceId"]
 
     def opened(scope_id: str) -> tuple[Index, Search]:
-        index = KnowledgeBaseIndex(tagged("bedrock-agent", scope_id), knowledge_base, source, scope_id)
+        index = KnowledgeBaseIndex(
+            tagged("bedrock-agent", scope_id),
+            lambda: tagged("bedrock-agent-runtime", scope_id),
+            knowledge_base,
+            source,
+            scope_id,
+        )
         client = tagged("bedrock-agent-runtime", scope_id)
         return index, KnowledgeBaseSearch(lambda _: client, knowledge_base, scope_id, pytest.fail)
 

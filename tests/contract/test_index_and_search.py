@@ -65,6 +65,8 @@ def test_what_was_deleted_is_absent_and_its_neighbour_is_not(base: Base) -> None
     base.index.delete([TEA.id], token="6")
     base.until(is_absent(base.index, TEA.id))
     base.until(lambda: found(base.search, TEA.fact.content) == [DOG.id])
+    assert not base.index.still_found([TEA.id])
+    assert set(base.index.still_found([TEA.id, DOG.id])) <= {DOG.id}
 
 
 def test_deleting_what_was_never_there_ends_absent(base: Base) -> None:

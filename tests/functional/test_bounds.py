@@ -68,6 +68,11 @@ def test_health_says_when_the_tables_are_away(api: Caller, service: FakeService)
     assert api.send("GET", "/v1/health").body == {"status": "degraded", "degraded": ["tables"]}
 
 
+def test_health_says_that_a_restored_table_waits_for_its_check(api: Caller) -> None:
+    api.service.is_restored = True
+    assert api.send("GET", "/v1/health").body == {"status": "degraded", "degraded": ["restored"]}
+
+
 def test_a_key_that_expired_while_the_gateway_remembers_it_is_refused(service: FakeService) -> None:
     caller = Caller(service)
     assert caller.send("GET", "/v1/memories", query="scope=a").status == 200

@@ -89,6 +89,8 @@ def test_what_is_selected_is_gone_from_every_door_at_once_and_from_every_store_i
         "ledger": "absent",
         "document": "absent",
         "index": "absent",
+        "transfers": "absent",
+        "intake": "absent",
         "backup": "retained",
     }
     assert "isbon" not in service.dump()

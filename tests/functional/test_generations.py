@@ -97,10 +97,10 @@ def test_a_receipt_is_complete_once_every_generation_was_seen_to_be_empty(
     task = workers.project(memory["id"])
     assert workers.index(task) == [task]
     assert not workers.base.holds(memory["id"])
-    assert api.receipt(erasure["id"])["state"] == "pending"
+    assert workers.receipt_state(erasure["id"]) == "pending"
     listed.drops_deletes = False
     assert workers.index(task) == []
-    assert api.receipt(erasure["id"])["state"] == "complete"
+    assert workers.receipt_state(erasure["id"]) == "complete"
     assert workers.is_clean(memory["id"])
 
 
@@ -128,7 +128,7 @@ def test_a_generation_that_is_down_holds_up_no_other(workers: Workers, api: Call
     workers.settle()
     assert workers.base.holds(kept["id"])
     assert not workers.base.holds(gone["id"])
-    assert api.receipt(erasure["id"])["state"] == "pending"
+    assert workers.receipt_state(erasure["id"]) == "pending"
 
 
 def test_a_generation_that_was_down_during_an_edit_gets_the_later_version(
@@ -308,7 +308,7 @@ def test_a_forget_between_any_two_steps_of_a_filling_leaves_nothing(
     delivered(workers)
     assert workers.is_clean(gone)
     assert listed.holds(kept)
-    assert api.receipt(erasures[0])["state"] == "complete"
+    assert workers.receipt_state(erasures[0]) == "complete"
 
 
 def test_an_edit_during_a_filling_ends_with_the_later_version(

@@ -15,6 +15,7 @@ import pytest
 from tests.support.fakes import FakeService, MemoryRegistry
 from tests.support.http import Caller
 from tests.support.workers import Workers
+from unsay_core.application.index_memories import index_memories
 from unsay_core.application.ledger import Area, Delete, Pending, memory_ref, pending_ref
 from unsay_core.application.ports import IndexScope, IndexTask, WorkScope
 from unsay_core.application.project import domain_event, project_memory
@@ -40,10 +41,6 @@ def workers(service: FakeService, api: Caller) -> Iterator[Workers]:
     assert found.documents.exists(neighbour["id"])
     assert found.base.holds(neighbour["id"])
     assert api.get(neighbour["id"])["index"]["state"] == "indexed"
-
-
-def receipt_state(api: Caller, erasure_id: str) -> str:
-    return str(api.receipt(erasure_id)["state"])
 
 
 def test_a_memory_is_pending_until_the_index_is_known_to_hold_it(workers: Workers, api: Caller) -> None:
@@ -78,12 +75,13 @@ def test_the_receipt_is_complete_once_both_stores_were_seen_to_be_empty(
     memory = api.remember("Alice lives in Lisbon.")
     workers.run(memory["id"])
     erasure = api.forget(memory["id"])
-    assert receipt_state(api, erasure["id"]) == "pending"
+    assert workers.receipt_state(erasure["id"]) == "pending"
     task = workers.project(memory["id"])
-    assert receipt_state(api, erasure["id"]) == "pending"
+    assert workers.receipt_state(erasure["id"]) == "pending"
     assert workers.index(task) == []
+    assert workers.receipt_state(erasure["id"]) == "complete"
     found = api.receipt(erasure["id"]).body
-    assert (found["state"], {s["state"] for s in found["stores"][:3]}) == ("complete", {"absent"})
+    assert (found["state"], {s["state"] for s in found["stores"][:5]}) == ("complete", {"absent"})
     assert found["completed_at"] > found["requested_at"]
     assert all(store["proof"] for store in found["stores"])
     assert workers.is_clean(memory["id"])
@@ -97,13 +95,52 @@ def test_a_knowledge_base_that_drops_deletes_keeps_the_receipt_pending(workers: 
     task = workers.project(memory["id"])
     for _ in range(3):
         assert workers.index(task) == [task]
-    assert receipt_state(api, erasure["id"]) == "pending"
+    assert workers.receipt_state(erasure["id"]) == "pending"
     assert workers.base.holds(memory["id"])
     assert "Alice lives in Lisbon." not in api.recalled("Where does Alice live? Lisbon", limit=50)
     workers.base.drops_deletes = False
     assert workers.index(task) == []
-    assert receipt_state(api, erasure["id"]) == "complete"
+    assert workers.receipt_state(erasure["id"]) == "complete"
     assert workers.is_clean(memory["id"])
+
+
+def test_a_knowledge_base_that_answers_with_what_it_says_is_gone_keeps_the_receipt_pending(
+    workers: Workers, api: Caller
+) -> None:
+    memory = api.remember("Alice lives in Lisbon.")
+    api.remember("Alice has a dog.")
+    workers.run(memory["id"])
+    workers.base.keeps_answering = True
+    erasure = api.forget(memory["id"])
+    assert workers.index(workers.project(memory["id"])) == []
+    assert not workers.base.holds(memory["id"]), "so it says"
+    for _ in range(3):
+        assert workers.receipt_state(erasure["id"]) == "pending"
+        assert workers.index(workers.project(memory["id"])) == []
+        assert "Alice lives in Lisbon." not in api.recalled("Where does Alice live? Lisbon", limit=50)
+    assert api.receipt(erasure["id"])["waits_for"] == "index 1"
+    workers.base.keeps_answering = False
+    workers.run(memory["id"])
+    assert workers.receipt_state(erasure["id"]) == "complete"
+    assert api.receipt(erasure["id"])["waits_for"] is None
+
+
+def test_a_knowledge_base_that_lags_for_an_hour_keeps_the_receipt_pending_and_is_seen_to(
+    workers: Workers, api: Caller
+) -> None:
+    memory = api.remember("Alice lives in Lisbon.")
+    workers.run(memory["id"])
+    erasure = api.forget(memory["id"])
+    task, clock = workers.project(memory["id"]), workers.service.clock
+    asked = workers.service.index_scope(workers.scope_id)
+    for _ in range(6):
+        assert index_memories([task] if task else [], asked, clock, "once") == [task]
+        clock.pass_(minutes=10)
+        assert workers.receipt_state(erasure["id"]) == "pending"
+        assert "Alice lives in Lisbon." not in api.recalled("Where does Alice live? Lisbon", limit=50)
+    workers.settle()
+    assert workers.index(task) == []
+    assert workers.receipt_state(erasure["id"]) == "complete"
 
 
 def test_a_knowledge_base_that_drops_puts_leaves_the_memory_pending_and_findable(
@@ -159,9 +196,9 @@ def test_a_chain_of_erasures_completes_when_the_last_of_them_is_gone(workers: Wo
         workers.run(memory["id"])
     erasure = api.forget(second["id"])
     workers.run(second["id"])
-    assert receipt_state(api, erasure["id"]) == "pending"
+    assert workers.receipt_state(erasure["id"]) == "pending"
     workers.run(first["id"])
-    assert receipt_state(api, erasure["id"]) == "complete"
+    assert workers.receipt_state(erasure["id"]) == "complete"
 
 
 # --- the race of a late write with a forget -------------------------------------------------------------
@@ -237,7 +274,7 @@ def test_a_forget_between_any_two_steps_of_a_put_leaves_nothing(
         left += workers.index(*tasks)
     deliver_all(workers, memory["id"], [*left, put, delete])
     assert workers.is_clean(memory["id"])
-    assert receipt_state(api, erasures[0]) == "complete"
+    assert workers.receipt_state(erasures[0]) == "complete"
     assert api.get(memory["id"]).status == 404
 
 
@@ -283,7 +320,7 @@ def test_a_worker_killed_before_any_step_of_a_delete_is_made_good_by_the_redeliv
         pass
     deliver_all(workers, memory["id"], [delete])
     assert workers.is_clean(memory["id"])
-    assert receipt_state(api, erasure) == "complete"
+    assert workers.receipt_state(erasure) == "complete"
 
 
 @pytest.mark.parametrize("at", STEPS)
@@ -305,7 +342,7 @@ def test_a_put_that_sleeps_through_a_whole_forget_leaves_nothing(
         forget_whole()
     deliver_all(workers, memory["id"], [*left, put])
     assert workers.is_clean(memory["id"])
-    assert receipt_state(api, erasures[0]) == "complete"
+    assert workers.receipt_state(erasures[0]) == "complete"
 
 
 def test_a_document_stored_late_by_a_worker_that_then_died_is_removed_on_redelivery(
@@ -353,7 +390,7 @@ def test_a_receipt_is_not_complete_while_a_document_is_there(workers: Workers, a
     erasure = api.forget(memory["id"])
     assert workers.documents.exists(memory["id"])
     workers.index(IndexTask(workers.scope_id, memory["id"], erasure["audit_seq"]))
-    assert receipt_state(api, erasure["id"]) == "complete"
+    assert workers.receipt_state(erasure["id"]) == "complete"
     assert not workers.documents.exists(memory["id"])
 
 
@@ -442,7 +479,7 @@ def test_a_memory_forgotten_before_anything_was_projected_completes_too(
     memory = api.remember("Alice lives in Lisbon.")
     erasure = api.forget(memory["id"])
     workers.run(memory["id"])
-    assert receipt_state(api, erasure["id"]) == "complete"
+    assert workers.receipt_state(erasure["id"]) == "complete"
     ledger = workers.service.ledgers[workers.scope_id]
     assert ledger.read([memory_ref(memory["id"])]).memories() == []
 

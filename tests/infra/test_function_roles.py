@@ -8,12 +8,14 @@ from tests.infra.conftest import listed
 
 LOG = {"logs:CreateLogStream", "logs:PutLogEvents"}
 OPEN = {"sts:AssumeRole", "sts:TagSession"}
+KNOW_TABLES = {"dynamodb:DescribeTable", "dynamodb:BatchGetItem"}  # the mark within each, and nothing else
 READ_STREAM = {"dynamodb:DescribeStream", "dynamodb:GetRecords", "dynamodb:GetShardIterator"}
 GRANTED = {
-    "Api": LOG | OPEN | {"secretsmanager:GetSecretValue"},
+    "Api": LOG | OPEN | KNOW_TABLES | {"dynamodb:PutItem", "secretsmanager:GetSecretValue"},
     "Authorizer": LOG | {"secretsmanager:GetSecretValue", "dynamodb:GetItem", "dynamodb:Query"},
     "Project": LOG
     | OPEN
+    | KNOW_TABLES
     | READ_STREAM
     | {
         "dynamodb:ListStreams",
@@ -24,6 +26,7 @@ GRANTED = {
     },
     "Extract": LOG
     | OPEN
+    | KNOW_TABLES
     | {
         "bedrock:InvokeModel",
         "secretsmanager:GetSecretValue",
@@ -36,6 +39,7 @@ GRANTED = {
     },
     "Jobs": LOG
     | OPEN
+    | KNOW_TABLES
     | {
         "secretsmanager:GetSecretValue",
         "bedrock:InvokeModel",
@@ -46,9 +50,13 @@ GRANTED = {
         "sqs:GetQueueAttributes",
         "sqs:GetQueueUrl",
     },
-    "Sweep": LOG | OPEN | {"secretsmanager:GetSecretValue", "sqs:SendMessage", "dynamodb:Query"},
+    "Sweep": LOG
+    | OPEN
+    | KNOW_TABLES
+    | {"secretsmanager:GetSecretValue", "sqs:SendMessage", "dynamodb:Query"},
     "Index": LOG
     | OPEN
+    | KNOW_TABLES
     | {
         "sqs:SendMessage",
         "sqs:ReceiveMessage",
@@ -82,8 +90,29 @@ def test_a_function_names_every_resource_it_reaches(dev, name):
     assert [each["Action"] for each in anywhere] == (["dynamodb:ListStreams"] if name == "Project" else [])
 
 
-def test_the_api_function_alone_reaches_no_table_and_no_bucket(dev):
-    data = {"AWS::DynamoDB::Table", "AWS::S3::Bucket", "AWS::Bedrock::KnowledgeBase", "AWS::SQS::Queue"}
+@pytest.mark.parametrize("name", OPENS)
+def test_of_the_scopes_tables_a_function_itself_sees_the_mark_alone(dev, name):
+    tables = {dev.logical_id(f"Tables{each}", "AWS::DynamoDB::Table") for each in ("Ledger", "Record")}
+    statements = {each.get("Sid"): each for each in dev.statements(f"Functions{name}Role")}
+    on_items = [
+        sid
+        for sid, each in statements.items()
+        if any(
+            f"dynamodb:{verb}" in listed(each["Action"]) for verb in ("BatchGetItem", "GetItem", "PutItem")
+        )
+    ]
+    assert on_items == ["TableMarks"]
+    mark = statements["TableMarks"]
+    assert {arn["Fn::GetAtt"][0] for arn in listed(mark["Resource"])} == tables
+    assert mark["Condition"] == {
+        "ForAllValues:StringEquals": {"dynamodb:LeadingKeys": ["TABLE"]},
+        "Null": {"dynamodb:LeadingKeys": "false"},
+    }
+    assert ("dynamodb:PutItem" in listed(mark["Action"])) == (name == "Api")
+
+
+def test_the_api_function_reaches_no_bucket_and_no_queue(dev):
+    data = {"AWS::S3::Bucket", "AWS::Bedrock::KnowledgeBase", "AWS::SQS::Queue"}
     for statement in dev.statements("FunctionsApiRole"):
         for resource in listed(statement["Resource"]):
             logical_id = resource["Ref"] if "Ref" in resource else resource["Fn::GetAtt"][0]

@@ -30,7 +30,7 @@ GRANTED = {
         "Record": READS | {"PutItem": "AT", "ConditionCheckItem": "T"},
     },
     "Projector": {
-        "Ledger": READS | {"PutItem": "MPEXW", "DeleteItem": "PXW", "ConditionCheckItem": "PW"},
+        "Ledger": READS | {"PutItem": "MPXW", "DeleteItem": "PXW", "ConditionCheckItem": "PW"},
         "Record": READS,
     },
     "Remover": {
@@ -184,13 +184,13 @@ def test_files_of_exports_and_imports_are_signed_by_one_role_and_carried_by_anot
     assert {role for role in EVERY_ROLE if on_bucket(dev, role, "Transfers")} == {
         "Carrier",
         "Porter",
-        "Projector",
+        "Remover",
     }
     carried = {"GetObject", "PutObject"}
     for role, may in (
         ("Carrier", carried),
         ("Porter", carried | {"DeleteObject"}),
-        ("Projector", {"DeleteObject"}),
+        ("Remover", {"DeleteObject"}),
     ):
         objects, listing = on_bucket(dev, role, "Transfers")
         assert actions_of(objects, "s3") == may
@@ -206,10 +206,21 @@ def test_a_copy_is_gone_after_a_day(dev, prod):
         assert "VersioningConfiguration" not in template.one("AWS::S3::Bucket", "Transfers")
 
 
-def test_a_transcript_is_put_by_the_writer_and_read_and_removed_by_the_extractor_alone(dev):
-    assert {role for role in EVERY_ROLE if on_bucket(dev, role, "Intake")} == {"Writer", "Extractor"}
-    for role, actions in (("Writer", {"PutObject"}), ("Extractor", {"GetObject", "DeleteObject"})):
-        (objects,) = on_bucket(dev, role, "Intake")
+def test_a_transcript_is_put_by_the_writer_read_by_the_extractor_and_found_by_who_removes_it(dev):
+    assert {role for role in EVERY_ROLE if on_bucket(dev, role, "Intake")} == {
+        "Writer",
+        "Extractor",
+        "Remover",
+    }
+    for role, actions in (
+        ("Writer", {"PutObject"}),
+        ("Extractor", {"GetObject", "DeleteObject"}),
+        ("Remover", {"DeleteObject"}),
+    ):
+        objects, *listing = on_bucket(dev, role, "Intake")
+        assert [actions_of(each, "s3") for each in listing] == ([{"ListBucket"}] if role == "Remover" else [])
+        for each in listing:
+            lists_its_own_prefix_only(each)
         assert actions_of(objects, "s3") == actions
         assert objects["Resource"] == objects_of_own_scope(dev, "Intake")
         assert objects["Condition"] == {"Null": {"aws:PrincipalTag/scope": "false"}}

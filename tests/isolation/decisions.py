@@ -134,7 +134,7 @@ READER, WRITER, ERASER, EXTRACTOR, PROJECTOR = (
     Session(role) for role in ("Reader", "Writer", "Eraser", "Extractor", "Projector")
 )
 EVERY = (READER, WRITER, ERASER, EXTRACTOR, PROJECTOR)
-CARRIER, PORTER = Session("Carrier"), Session("Porter")
+CARRIER, PORTER, REMOVER = Session("Carrier"), Session("Porter"), Session("Remover")
 BARE = Session("Reader", (), "no tag")
 BARE_PROJECTOR = Session("Projector", (), "no tag")
 STAR = Session("Reader", (("scope", "star*"),), "a tag with a star in it")
@@ -217,6 +217,7 @@ def _writes() -> Iterator[Row]:
     yield Row(PROJECTOR, "put a head", put(LEDGER, key("H")), DENY)
     yield Row(WRITER, "put a receipt", put(LEDGER, key("E")), DENY)
     yield Row(ERASER, "put a receipt", put(LEDGER, key("E")), ALLOW)
+    yield Row(PROJECTOR, "put a receipt", put(LEDGER, key("E")), DENY)
     yield Row(WRITER, "delete a version", delete(LEDGER, key("V")), DENY)
     yield Row(ERASER, "delete a version", delete(LEDGER, key("V")), ALLOW)
     whole = transaction(
@@ -305,8 +306,10 @@ def _files() -> Iterator[Row]:
             "put": s3("put_object", INTAKE, Key=place, Body=b""),
             "get": s3("get_object", INTAKE, Key=place),
             "delete": s3("delete_object", INTAKE, Key=place),
+            "list": s3("list_objects_v2", INTAKE, Prefix=f"{scope}/"),
         }
-        for session, may in ((WRITER, {"put"}), (EXTRACTOR, {"get", "delete"})):
+        granted = ((WRITER, {"put"}), (EXTRACTOR, {"get", "delete"}), (REMOVER, {"delete", "list"}))
+        for session, may in granted:
             for verb, request in requests.items():
                 answer = ALLOW if is_own and verb in may else DENY
                 yield Row(session, f"{verb} a transcript of {whose}", request, answer)
@@ -314,9 +317,7 @@ def _files() -> Iterator[Row]:
     for session in (READER, PROJECTOR, Session("Writer", (), "no tag")):
         yield Row(session, "put a transcript", s3("put_object", INTAKE, Key=mine, Body=b""), DENY)
         yield Row(session, "get a transcript", s3("get_object", INTAKE, Key=mine), DENY)
-    for session in (READER, WRITER, EXTRACTOR):
-        listing = s3("list_objects_v2", INTAKE, Prefix=f"{OWN}/")
-        yield Row(session, "list transcripts", listing, DENY)
+    yield Row(READER, "list transcripts", s3("list_objects_v2", INTAKE, Prefix=f"{OWN}/"), DENY)
 
 
 def _copies() -> Iterator[Row]:
@@ -330,13 +331,14 @@ def _copies() -> Iterator[Row]:
             "delete": s3("delete_object", TRANSFERS, Key=place),
             "list": s3("list_objects_v2", TRANSFERS, Prefix=f"{scope}/"),
         }
-        for session, denied in ((CARRIER, {"delete"}), (PORTER, set())):
+        for session, denied in ((CARRIER, {"delete"}), (PORTER, set()), (REMOVER, {"put", "get"})):
             for verb, request in requests.items():
                 answer = ALLOW if is_own and verb not in denied else DENY
                 yield Row(session, f"{verb} an export of {whose}", request, answer)
     mine = f"{OWN}/exports/job/part.jsonl"
     for session in (READER, WRITER, ERASER, EXTRACTOR, PROJECTOR, Session("Porter", (), "no tag")):
         yield Row(session, "get an export", s3("get_object", TRANSFERS, Key=mine), DENY)
+    yield Row(PROJECTOR, "delete an export", s3("delete_object", TRANSFERS, Key=mine), DENY)
 
 
 def retrieve() -> Request:

@@ -14,6 +14,7 @@ HEALTHY = {
     "kb_lag_seconds": None,
     "kb_ignore_filters": False,
     "kb_drop_deletes": False,
+    "kb_keep_answering": False,
     "delay_seconds": {},
     "down": [],
     "kb_fail_ids": [],

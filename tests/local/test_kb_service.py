@@ -169,6 +169,16 @@ def test_dropped_deletes_are_accepted_and_the_document_stays(kb: KnowledgeBase) 
     assert kb.found("tea") == []
 
 
+def test_what_was_deleted_may_be_not_found_and_answered_with_all_the_same(kb: KnowledgeBase) -> None:
+    kb.ingest(TEA, COFFEE)
+    kb.cloud.faults(kb_keep_answering=True)
+    kb.delete("tea")
+    wait_until(lambda: kb.status("tea") == "NOT_FOUND")
+    assert set(kb.found("tea")) == {"tea", "coffee"}
+    kb.cloud.faults(kb_keep_answering=False)
+    assert kb.found("tea") == ["coffee"]
+
+
 def test_ignored_filters_return_what_the_filter_excludes(kb: KnowledgeBase) -> None:
     kb.ingest(TEA, COFFEE)
     only_b = {"equals": {"key": "scope", "value": "b"}}

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import pytest
 
 from tests.support.stack import Stack, eventually
@@ -30,3 +32,32 @@ def test_a_selection_goes_at_once_and_its_receipt_is_completed_by_the_job(stack:
 
         receipt = eventually(completed)
         assert (receipt["matched"], receipt["erased"]) == (5, 5)
+
+
+def test_an_index_that_answers_with_what_it_says_is_gone_keeps_a_receipt_pending(
+    stack: Stack, faults: Callable[..., None]
+) -> None:
+    scope = {"scope": "acme/users/ghost"}
+    with stack.client() as client:
+        gone = client.post("/v1/memories", json={**scope, "content": "Alice keeps a gharial."}).json()
+        path = f"/v1/memories/{gone['id']}"
+        eventually(lambda: client.get(path, params=scope).json()["index"]["state"] == "indexed")
+        faults(kb_keep_answering=True)
+        receipt = f"/v1/erasures/{client.delete(path, params={**scope, 'reason': 'test'}).json()['id']}"
+
+        def waits_for() -> str | None:
+            return client.get(receipt, params=scope).json()["waits_for"]
+
+        identity = [{"dataSourceType": "CUSTOM", "custom": {"id": gone["id"]}}]
+        asked = {**stack.knowledge_base, "documentIdentifiers": identity}
+        agent = stack.aws("bedrock-agent")
+
+        def says_gone() -> bool:
+            (detail,) = agent.get_knowledge_base_documents(**asked)["documentDetails"]
+            return detail["status"] == "NOT_FOUND" and waits_for() == "index 1"
+
+        eventually(says_gone)
+        found = client.post("/v1/recall", json={**scope, "query": "gharial"}).json()["items"]
+        assert found == [], "and nobody is shown it"
+        faults(kb_keep_answering=False)
+        eventually(lambda: client.get(receipt, params=scope).json()["state"] == "complete", within=90)

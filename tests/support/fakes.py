@@ -43,7 +43,7 @@ from unsay_core.application.rewording import Editor
 from unsay_core.application.scopes import NotedOnce
 from unsay_core.application.sweep import Due
 from unsay_core.application.transfers import StoredFile
-from unsay_core.application.uploads import Address, Intake, IntakeScope, TranscriptError
+from unsay_core.application.uploads import Address, Intake, IntakeScope, TranscriptError, WaitingFile
 from unsay_core.bootstrap.aws import EXTRACTOR
 from unsay_core.bootstrap.generations import NoSearch
 from unsay_core.bootstrap.jobs import SWEEPING
@@ -408,14 +408,17 @@ class MemoryTally:
 class MemoryTranscripts:
     """See `Transcripts`; `put` is whoever holds an address."""
 
-    def __init__(self) -> None:
+    def __init__(self, clock: FakeClock) -> None:
+        self._clock = clock
         self.files: dict[tuple[str, str], bytes] = {}
+        self.put_at: dict[tuple[str, str], datetime] = {}
 
     def address(self, run_id: str, upload_id: str) -> Address:
         return Address(f"memory:{run_id}/{upload_id}", "PUT", {"If-None-Match": "*"}, 300)
 
     def put(self, run_id: str, upload_id: str, file: bytes) -> None:
         self.files.setdefault((run_id, upload_id), file)
+        self.put_at.setdefault((run_id, upload_id), self._clock.now())
 
     def read(self, run_id: str, upload_id: str) -> bytes:
         if (run_id, upload_id) not in self.files:
@@ -425,11 +428,16 @@ class MemoryTranscripts:
     def remove(self, run_id: str, upload_id: str) -> None:
         self.files.pop((run_id, upload_id), None)
 
+    def waiting(self) -> Iterator[WaitingFile]:
+        for run_id, upload_id in sorted(self.files):
+            yield WaitingFile(run_id, upload_id, self.put_at[run_id, upload_id])
+
 
 class FakeService:
     """What `ApiService` is to the api λ and what its siblings are to the workers."""
 
     has_backups = True
+    is_restored = False
 
     def __init__(self) -> None:
         self.clock = FakeClock()
@@ -463,7 +471,7 @@ class FakeService:
         self.ledgers: dict[str, MemoryLedger] = defaultdict(MemoryLedger)
         self.documents: dict[str, MemoryDocuments] = defaultdict(MemoryDocuments)
         self.anchors: dict[str, MemoryAnchors] = defaultdict(lambda: MemoryAnchors(self.clock))
-        self.files: dict[str, MemoryTranscripts] = defaultdict(MemoryTranscripts)
+        self.files: dict[str, MemoryTranscripts] = defaultdict(lambda: MemoryTranscripts(self.clock))
         self.transfers: dict[str, MemoryTransfers] = defaultdict(lambda: MemoryTransfers(self.clock))
         self.graves: dict[str, MemoryGraves] = defaultdict(MemoryGraves)
         self.opened: list[str] = []
@@ -488,6 +496,11 @@ class FakeService:
             allowance=Allowance(lambda: self.quotas.of(scope.segments[0])),
         )
 
+    def check_tables(self) -> None:
+        """The tables of the fakes are nobody's backup, unless a test says so."""
+        if self.is_restored:
+            raise UnavailableError("a table came from a backup and has not been checked yet")
+
     def open_audit(self, principal: Principal, scope: Scope) -> AuditScope:
         """A scope as the api λ opens it to audit it."""
         opened = self.open_scope(principal, scope, Action.AUDIT)
@@ -508,9 +521,7 @@ class FakeService:
         """A scope as the project λ opens it to anchor its chain."""
         anchors = self.anchors[scope_id]
         ledger, documents = self.ledgers[scope_id], self.documents[scope_id]
-        return ProjectScope(
-            scope_id, ledger, documents, anchors, self.graves[scope_id], self.transfers[scope_id]
-        )
+        return ProjectScope(scope_id, ledger, documents, anchors, self.graves[scope_id])
 
     def index_scope(self, scope_id: str, root_id: str | None = None) -> IndexScope:
         """A scope as the index λ opens it."""
@@ -526,7 +537,8 @@ class FakeService:
         parts["ledger"] = self.ledgers[task.scope_id]
         parts["search"] = FakeSearch(self.knowledge_base, task.scope_id)
         index = self.index_scope(task.scope_id)
-        files = {"transfers": self.transfers[task.scope_id], "form": FORM}
+        files = {"transfers": self.transfers[task.scope_id], "transcripts": self.files[task.scope_id]}
+        files |= {"form": FORM}
         stores = {"documents": index.documents, "indexes": index.indexes}
         return JobScope(**parts, **stores, **files, recovery_days=35, editor=lambda: self._editor(opened))
 
@@ -621,5 +633,5 @@ class FakeService:
         entries = [ledger.page(area, limit=1_000_000) for ledger in self.ledgers.values() for area in Area]
         documents = [store.objects for store in self.documents.values()]
         bases = [(base.documents, base.waiting) for base in self.generations.values()]
-        files = [store.files for store in self.transfers.values()]
+        files = [store.files for stores in (self.transfers, self.files) for store in stores.values()]
         return repr([entries, documents, bases, self.queue.tasks, files])

@@ -12,7 +12,7 @@ from unsay_core.retrieval.filters import EVERYTHING, All, Comparison, holds
 from unsay_core.retrieval.lexicon import words
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Collection, Mapping, Sequence
 
 
 @dataclass
@@ -22,10 +22,12 @@ class FakeKnowledgeBase:
     at_once: bool = False
     drops_deletes: bool = False
     drops_puts: bool = False
+    keeps_answering: bool = False  # with what it says is not there
     failing: SearchError | None = None
     before_search: Callable[[], None] = lambda: None
     intruders: list[Hit] = field(default_factory=list)
     documents: dict[tuple[str, str], Memory] = field(default_factory=dict)
+    ghosts: dict[tuple[str, str], Memory] = field(default_factory=dict)
     waiting: list[tuple[str, str, Memory | None]] = field(default_factory=list)
     tokens: set[str] = field(default_factory=set)
     requests: list[tuple[str, tuple[str, ...]]] = field(default_factory=list)
@@ -49,10 +51,31 @@ class FakeKnowledgeBase:
         with self.lock:
             for scope_id, memory_id, memory in self.waiting:
                 if memory is None:
-                    self.documents.pop((scope_id, memory_id), None)
+                    gone = self.documents.pop((scope_id, memory_id), None)
+                    if gone and self.keeps_answering:
+                        self.ghosts[scope_id, memory_id] = gone
                 else:
                     self.documents[scope_id, memory_id] = memory
             self.waiting.clear()
+
+    @property
+    def answering(self) -> dict[tuple[str, str], Memory]:
+        """What is not there, and found."""
+        return self.ghosts if self.keeps_answering else {}
+
+    def states(self, scope_id: str, memory_ids: Sequence[str]) -> Mapping[str, DocumentState]:
+        """What it says of some documents."""
+        with self.lock:
+            moving = {i for scope, i, _ in self.waiting if scope == scope_id}
+            there = {i for scope, i in self.documents if scope == scope_id}
+            return {
+                i: DocumentState(settled=i not in moving, present=i in there | moving) for i in memory_ids
+            }
+
+    def still_found(self, scope_id: str, memory_ids: Sequence[str]) -> Collection[str]:
+        """Those of some memories that a search answers with."""
+        with self.lock:
+            return [i for i in memory_ids if (scope_id, i) in self.documents | self.answering]
 
     def lose(self, memory_id: str) -> None:
         """A document is gone, and nobody asked for it."""
@@ -85,12 +108,10 @@ class FakeIndex:
         self._base.ask(self._scope_id, dict.fromkeys(memory_ids), verb="delete", token=token)
 
     def states(self, memory_ids: Sequence[str]) -> Mapping[str, DocumentState]:
-        with self._base.lock:
-            moving = {i for scope, i, _ in self._base.waiting if scope == self._scope_id}
-            there = {i for scope, i in self._base.documents if scope == self._scope_id}
-            return {
-                i: DocumentState(settled=i not in moving, present=i in there | moving) for i in memory_ids
-            }
+        return self._base.states(self._scope_id, memory_ids)
+
+    def still_found(self, memory_ids: Sequence[str]) -> Collection[str]:
+        return self._base.still_found(self._scope_id, memory_ids)
 
 
 class FakeSearch:
@@ -110,7 +131,7 @@ class FakeSearch:
         with self._base.lock:
             found = [
                 Hit(memory_id, _nearness(query, memory.fact.content))
-                for (scope_id, memory_id), memory in self._base.documents.items()
+                for (scope_id, memory_id), memory in (self._base.documents | self._base.answering).items()
                 if scope_id == self._scope_id and (memory.status is Status.ACTIVE or not live_only)
                 if all(holds(part, memory) for part in of_kinds)
             ]

@@ -170,7 +170,7 @@ EVERY_ENTRY: dict[str, Entry] = {
         (Occupant("mem_1", Interval(AT, SECOND + timedelta(days=1))), Occupant("mem_2", Interval())),
     ),
     "a put that is owed": Pending("mem_1", 4, Work.PUT, fact=HARD_FACT),
-    "a delete that is owed": Pending("mem_2", 5, Work.DELETE, erasure_id="era_1", told=(1, 2), root_id="r"),
+    "a delete that is owed": Pending("mem_2", 5, Work.DELETE, told=(1, 2), root_id="r"),
     "an outcome": Outcome("digest", "request", 201, "mem_1", 1, 1_777_777_777),
     "a tombstone of an id": Tombstone("mem_1", TombstoneKind.ID, AT, "key_1", Reason.TEST, "era_1"),
     "a tombstone of a value": Tombstone(

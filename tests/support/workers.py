@@ -6,9 +6,12 @@ import itertools
 from typing import TYPE_CHECKING
 
 from unsay_core.application.index_memories import index_memories
+from unsay_core.application.job_steps import STEPS
+from unsay_core.application.jobs import run_job, task_of
 from unsay_core.application.ledger import Area, Pending
 from unsay_core.application.ports import IndexTask
 from unsay_core.application.project import project_memory
+from unsay_core.jobs.erasure import Erasure
 
 if TYPE_CHECKING:
     from tests.support.fakes import FakeService, MemoryDocuments
@@ -59,6 +62,11 @@ class Workers:
     def settle(self) -> None:
         settle(self.service)
 
+    def receipt_state(self, erasure_id: str) -> str:
+        """What a receipt says once the job behind it has looked."""
+        prove_all(self.service, self.scope_id)
+        return str(self.api.receipt(erasure_id)["state"])
+
     def is_clean(self, memory_id: str) -> bool:
         """True if no store holds the memory."""
         held = any(base.holds(memory_id) for base in self.service.generations.values())
@@ -66,7 +74,7 @@ class Workers:
 
 
 def index_all(service: FakeService) -> None:
-    """The index catches up: what is owed is done, in every scope and generation."""
+    """The index catches up: what is owed is done, in every scope and generation; then receipts are proven."""
     for scope_id in list(service.ledgers):
         for attempt in itertools.count():
             page = service.ledgers[scope_id].page(Area.PENDING, limit=10)
@@ -75,6 +83,16 @@ def index_all(service: FakeService) -> None:
                 break
             assert attempt < 1_000, "the work has no end"
             _index(service, scope_id, owed, str(attempt))
+        prove_all(service, scope_id)
+
+
+def prove_all(service: FakeService, scope_id: str) -> None:
+    """The jobs that look whether what was forgotten one by one is gone."""
+    receipts = service.ledgers[scope_id].page(Area.ERASURE, limit=1_000)
+    tasks = [task_of(each, scope_id) for each in receipts if isinstance(each, Erasure) and each.remaining]
+    for task in tasks:
+        if scope := service.job_scope(task):
+            run_job(task, scope, service.world, STEPS, lambda: True)
 
 
 def _index(service: FakeService, scope_id: str, owed: list[Pending], attempt: str) -> None:

@@ -121,15 +121,12 @@ def test_erasing_leaves_only_what_is_owed(opened: OpenScope) -> None:
         found = three.get(ref)
         assert found is not None
         three.erase_versions(found.id, range(1, found.version))
-        three.erase(found, erasure_id="era_1")
+        three.erase(found)
     three.new_epoch()
     three.record(replace(HAPPENED, event=Event.FORGOTTEN))
     three.commit()
     for area in (Area.MEMORY, Area.VERSION, Area.DUPLICATE):
         assert opened.ledger.page(area, limit=9) == [], area
     owed = opened.ledger.page(Area.PENDING, limit=9)
-    assert owed == [
-        Pending(memory(n).id, 3, Work.DELETE, erasure_id="era_1", root_id=opened.root_id, at=AT)
-        for n in (1, 2)
-    ]
+    assert owed == [Pending(memory(n).id, 3, Work.DELETE, root_id=opened.root_id, at=AT) for n in (1, 2)]
     assert (head(opened).memories, head(opened).epoch) == (0, 1)

@@ -187,7 +187,7 @@ def test_every_failure_of_the_base_is_a_reason(failure: Exception, reason: str) 
 def test_only_not_found_is_absence(status: str, state: DocumentState) -> None:
     details = [{"identifier": {"dataSourceType": "CUSTOM", "custom": {"id": "mem_1"}}, "status": status}]
     base = Base({"documentDetails": details})
-    index = KnowledgeBaseIndex(base, "KB", "DS", MINE)  # type: ignore[arg-type]
+    index = KnowledgeBaseIndex(base, lambda: base, "KB", "DS", MINE)  # type: ignore[arg-type]
     assert index.states(["mem_1"]) == {"mem_1": state}
 
 
@@ -198,10 +198,16 @@ def attributes(document: Any) -> dict[str, Any]:
 
 def test_a_document_carries_its_scope_and_little_else() -> None:
     base = Base({})
-    index = KnowledgeBaseIndex(base, "KB", "DS", MINE)  # type: ignore[arg-type]
+    index = KnowledgeBaseIndex(base, lambda: base, "KB", "DS", MINE)  # type: ignore[arg-type]
     index.put([memory(1), HARD_MEMORY], token="a name")
     plain, hard = base.asked[0]["documents"]
-    assert attributes(plain) == {"scope": MINE, "kind": "semantic", "live": 1, "version": 1}
+    assert attributes(plain) == {
+        "scope": MINE,
+        "memory": memory(1).id,
+        "kind": "semantic",
+        "live": 1,
+        "version": 1,
+    }
     found = attributes(hard)
     assert (found["scope"], found["live"], found["version"]) == (MINE, 0, 3)
     assert HARD_MEMORY.status is Status.SUPERSEDED
@@ -212,7 +218,7 @@ def test_a_document_carries_its_scope_and_little_else() -> None:
 
 def test_a_request_has_a_name_of_the_services_form_and_another_request_another() -> None:
     base = Base({})
-    index = KnowledgeBaseIndex(base, "KB", "DS", MINE)  # type: ignore[arg-type]
+    index = KnowledgeBaseIndex(base, lambda: base, "KB", "DS", MINE)  # type: ignore[arg-type]
     for token in ("put 1 x", "put 1 x", "put 2 x"):
         index.delete(["mem_1"], token=token)
     names = [asked["clientToken"] for asked in base.asked]

@@ -147,9 +147,7 @@ CANDIDATES_WAITING = Metric(
 OLDEST_CANDIDATE = Metric(
     "OldestCandidate", Unit.SECONDS, ("sweep",), "How long the candidate has waited that waits longest."
 )
-ERASURES_PENDING = Metric(
-    "ErasuresPending", Unit.COUNT, ("sweep",), "Erasures of selections and scopes that are at work."
-)
+ERASURES_PENDING = Metric("ErasuresPending", Unit.COUNT, ("sweep",), "Erasures that are not complete yet.")
 OLDEST_ERASURE = Metric(
     "OldestErasure", Unit.SECONDS, ("sweep",), "How long ago the oldest of them was asked for."
 )

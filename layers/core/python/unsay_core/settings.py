@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 PREFIX = "UNSAY_"
+TABLE_MARK = "TABLE"  # the partition of the mark within each table: no scope's, and of no area
 
 
 class MissingSettingError(RuntimeError):
@@ -81,7 +82,6 @@ class ProjectSettings(Settings):
     access_table: str
     documents_bucket: str
     anchors_bucket: str
-    transfers_bucket: str
     index_queue_url: str
     jobs_queue_url: str
     project_dead_letters_url: str
@@ -137,6 +137,7 @@ class JobsSettings(Settings):
     jobs_queue_url: str
     jobs_dead_letters_url: str
     transfers_bucket: str
+    intake_bucket: str
     remover_role_arn: str
     porter_role_arn: str
     access_table: str

@@ -15,6 +15,7 @@ def searchable(scope_id: str, memory: Memory) -> dict[str, str | float]:
     fact = memory.fact
     found: dict[str, str | float] = {
         "scope": scope_id,
+        "memory": memory.id,
         "kind": fact.kind.value,
         "live": int(memory.status is Status.ACTIVE),
         "version": memory.version,

@@ -24,7 +24,8 @@ def restore_check_command(
 ) -> None:
     """Erase from a restored table what was taken back since: unsay-admin restore-check --ledger TABLE.
 
-    Until it has run to its end no function serves from that table. It may be stopped and run again.
+    Until it has run to its end no function serves from that table, for the table says itself that it is
+    another one's copy. It may be stopped and run again.
     """
     world = real_world()
     operator = Stack.named(stack).operator(world)
@@ -37,6 +38,7 @@ def restore_check_command(
             opened = operator.restored(scope, *tables)
             done += check_restored(operator.graves(opened), opened, world)
             progress.advance(bar)
+    operator.marks(*tables).mark()
     if as_json:
         typer.echo(json.dumps(_told(done, len(scopes))))
     else:

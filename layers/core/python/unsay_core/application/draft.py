@@ -207,21 +207,19 @@ class Draft:
         for version in versions:
             self.delete(version_ref(memory_id, version))
 
-    def erase(self, memory: Memory, *, erasure_id: str) -> None:
+    def erase(self, memory: Memory) -> None:
         """Remove a memory, its versions apart, and tell the projections to do the same."""
         self._thread(memory)
         self._let_go(memory)
         self.delete(memory_ref(memory.id))
         if memory.review and memory.review.decision is None:
             self.delete(reviewable_ref(memory.id))
-        self.owe_removal(memory.id, erasure_id=erasure_id)
+        self.owe_removal(memory.id)
 
-    def owe_removal(self, memory_id: str, *, erasure_id: str | None = None) -> None:
+    def owe_removal(self, memory_id: str) -> None:
         """Leave the marker by which the projections let go of what the ledger does not have."""
         root_id = self._opened.root_id
-        self.put(
-            Pending(memory_id, self.seq, Work.DELETE, erasure_id=erasure_id, root_id=root_id, at=self.at)
-        )
+        self.put(Pending(memory_id, self.seq, Work.DELETE, root_id=root_id, at=self.at))
 
     def lapse(self, memory: Memory) -> None:
         """Tell the projections that a memory has come to its end; it stays as it is."""

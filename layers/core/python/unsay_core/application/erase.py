@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, cast
 
 from unsay_core.application.digests import value_digest
 from unsay_core.application.draft import Draft
+from unsay_core.application.erase_files import clear_files
 from unsay_core.application.erase_group import erase_group, record_weakened, weaken
 from unsay_core.application.erase_run import erase_runs
 from unsay_core.application.erase_sweep import prove, remove_remains, sweep_ledger
@@ -43,6 +44,8 @@ TURN = 2.0  # seconds until an erasure looks again whether it is its turn
 def erase_step(work: Work, scope: JobScope, world: World, /) -> Erasure:
     """One step of an erasure; of several in a scope the first goes on, and the others wait for it."""
     erasure = cast("Erasure", work)
+    if erasure.phase is Phase.FILES:
+        return clear_files(erasure, scope, world)
     if erasure.phase is Phase.PROOF:
         return prove(erasure, scope, world)
     head = scope.ledger.read([HEAD]).get(HEAD)

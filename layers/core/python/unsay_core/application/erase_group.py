@@ -21,7 +21,7 @@ from unsay_core.domain.lifecycle import Act, after, may
 from unsay_core.domain.memory import Memory, Review, Status
 from unsay_core.domain.tombstone import Tombstone, TombstoneKind
 from unsay_core.domain.values import dataclass
-from unsay_core.jobs.erasure import Cascaded, Erasure
+from unsay_core.jobs.erasure import Cascaded, Erasure, Phase
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -154,7 +154,7 @@ def _erase(
     for memory in memories:
         if memory.status is Status.ACTIVE:
             leave_slot(draft, memory)
-        draft.erase(memory, erasure_id=verdict.erasure_id)
+        draft.erase(memory)
     draft.new_epoch()
     ids = tuple(memory.id for memory in memories)
     along = tuple(i for i in ids if i != verdict.memory_id)
@@ -177,7 +177,7 @@ def _erase(
             matched=erasure.matched + selected,
             erased=erasure.erased + len(ids),
             tombstones=erasure.tombstones + len(graves),
-            remaining=erasure.remaining if erasure.phase else (*erasure.remaining, *ids),
+            remaining=(*erasure.remaining, *ids) if erasure.phase is Phase.FILES else erasure.remaining,
             audit_seq=entry.seq,
             digest=entry.hash,
         )

@@ -83,13 +83,13 @@ def sweep_ledger(erasure: Erasure, fence: Fence, verdict: Verdict, scope: JobSco
         return settle(lambda: _erase_restated(restated, erasure, verdict, scope, world), world)
     orphans = [ref_of(entry) for entry, is_orphan in _orphans(page, scope) if is_orphan]
     ours = _of_this_erasure(orphans, page, erasure, scope)
-    further = _further(erasure, area, after, _SWEPT, Phase.PROOF)
+    further = _further(erasure, area, after, _SWEPT, Phase.FILES)
 
     def attempt() -> Erasure:
         draft = Draft(scope, world.clock.now(), [erasure_ref(erasure.id)])
         for ref in ours:
             draft.delete(ref)
-        moved = _lift(erasure, further, draft, scope) if further.phase is Phase.PROOF else None
+        moved = _lift(erasure, further, draft, scope) if further.phase is Phase.FILES else None
         moved = moved or move(draft, erasure, further)
         draft.commit()
         return moved
@@ -102,17 +102,25 @@ def prove(erasure: Erasure, scope: JobScope, world: World) -> Erasure:
 
     Raises `NotYetError` while they hold any of it, after noting in the receipt what is waited for.
     """
-    page = scope.ledger.page(Area.TOMBSTONE, after=erasure.cursor or _GRAVES_OF_IDS, limit=PAGE)
-    graves = [g for g in page if isinstance(g, Tombstone) and g.kind is TombstoneKind.ID]
-    ids = [grave.digest for grave in graves if grave.erasure_id == erasure.id]
+    ids, further = _erased(erasure, scope)
     holding = _holding(ids, scope)
     if holding:
         _note_waiting(erasure, holding, scope, world)
         raise NotYetError(INDEX_PAUSE)
-    if len(page) == PAGE and len(graves) == PAGE:
-        after = replace(erasure, cursor=ref_of(page[-1]).id, waits_for=None)
+    if further is not None:
+        after = replace(erasure, cursor=further, waits_for=None)
         return settle(partial(_moved, erasure, after, scope, world), world)
     return settle(lambda: _complete(erasure, scope, world), world)
+
+
+def _erased(erasure: Erasure, scope: JobScope) -> tuple[Sequence[str], str | None]:
+    """Some of the ids that were erased, and where the next ones begin: by the receipt, or by tombstones."""
+    if erasure.remaining:
+        return erasure.remaining, None
+    page = scope.ledger.page(Area.TOMBSTONE, after=erasure.cursor or _GRAVES_OF_IDS, limit=PAGE)
+    graves = [g for g in page if isinstance(g, Tombstone) and g.kind is TombstoneKind.ID]
+    ids = [grave.digest for grave in graves if grave.erasure_id == erasure.id]
+    return ids, ref_of(page[-1]).id if len(graves) == PAGE else None
 
 
 def _page(
@@ -229,7 +237,7 @@ def _of_this_erasure(
 
 
 def _lift(erasure: Erasure, further: Erasure, draft: Draft, scope: JobScope) -> Erasure:
-    """The ledger holds nothing of it any more: the fence goes, and the proof of the other stores begins."""
+    """The ledger holds nothing of it any more: the fence goes, and the other stores have their turn."""
     draft.lift_fence(erasure.id)
     reason = erasure.reason.value
     entry = draft.record(Happening(Event.REMOVED, reason=reason, erasure_id=erasure.id))
@@ -243,13 +251,13 @@ def _lift(erasure: Erasure, further: Erasure, draft: Draft, scope: JobScope) -> 
 
 def _holding(ids: Sequence[str], scope: JobScope) -> dict[str, str]:
     """Which of the erased memories some store still holds, or a marker still owes; and where."""
-    refs: list[Ref[Any]] = [ref for i in ids for ref in (pending_ref(i), listed_ref(i))]
+    refs: list[Ref[Any]] = [ref for i in ids for ref in (pending_ref(i), listed_ref(i), memory_ref(i))]
     found: dict[str, str] = {}
     for at in range(0, len(refs), 100):
         snapshot = scope.ledger.read(refs[at : at + 100])
         for ref in refs[at : at + 100]:
             if snapshot.get(ref) is not None:
-                found[ref.id] = "owed"
+                found[ref.id] = "ledger" if ref.area is Area.MEMORY else "owed"
     for memory_id in ids:
         if memory_id not in found and scope.documents.exists(memory_id):
             found[memory_id] = "document"
@@ -258,6 +266,8 @@ def _holding(ids: Sequence[str], scope: JobScope) -> dict[str, str]:
         for number, index in scope.indexes.items():
             states = index.states(some)
             held = [i for i in some if (state := states.get(i)) and (state.present or not state.settled)]
+            if unseen := [i for i in some if i not in held]:
+                held += index.still_found(unseen)
             found |= {i: f"index {number}" for i in held if i not in found}
     return found
 
@@ -272,7 +282,7 @@ def _note_waiting(erasure: Erasure, holding: dict[str, str], scope: JobScope, wo
     def attempt() -> None:
         draft = Draft(scope, world.clock.now(), [erasure_ref(erasure.id), *map(pending_ref, unowed)])
         for memory_id in unowed:
-            draft.owe_removal(memory_id, erasure_id=erasure.id)
+            draft.owe_removal(memory_id)
         move(draft, erasure, replace(erasure, waits_for=reason))
         if unowed:
             draft.record(Happening(Event.REINDEXED, related=tuple(unowed[:PAGE]), erasure_id=erasure.id))
@@ -282,7 +292,13 @@ def _note_waiting(erasure: Erasure, holding: dict[str, str], scope: JobScope, wo
 
 
 def _complete(erasure: Erasure, scope: JobScope, world: World) -> Erasure:
-    """Every store was seen without it: the receipt says so, and loses the words of its selector."""
+    """Every store was seen without it: the receipt says so, and loses the words of its selector.
+
+    Of a forget that named one memory the audit has its one entry already.
+    """
+    if erasure.remaining:
+        proven = replace(erasure, phase=Phase.COMPLETE, waits_for=None, remaining=())
+        return _moved(erasure, replace(proven, proven_at=world.clock.now()), scope, world)
     others = [e for e in scope.ledger.page(Area.ERASURE, limit=100) if isinstance(e, Erasure)]
     draft = Draft(scope, world.clock.now(), [erasure_ref(erasure.id)])
     entry = draft.record(Happening(Event.PROVEN, reason=erasure.reason.value, erasure_id=erasure.id))

@@ -14,7 +14,7 @@ from unsay_core.domain.errors import AlreadyForgottenError, NotFoundError, Unsay
 from unsay_core.domain.memory import Reason
 from unsay_core.domain.tombstone import Tombstone, TombstoneKind
 from unsay_core.domain.values import dataclass
-from unsay_core.jobs.erasure import Erasure
+from unsay_core.jobs.erasure import Erasure, Phase
 
 if TYPE_CHECKING:
     from unsay_core.application.ports import OpenScope, World
@@ -55,6 +55,7 @@ def _attempt(command: Forget, erasure_id: str, opened: OpenScope, world: World) 
             reason=command.reason,
             requested_at=draft.at,
             actor=opened.principal.id,
+            phase=Phase.FILES,
         )
 
     verdict = Verdict(

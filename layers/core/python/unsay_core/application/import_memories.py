@@ -21,7 +21,7 @@ from unsay_core.application.import_lines import (
 from unsay_core.application.ledger import HEAD, Head, job_ref
 from unsay_core.application.settle import settle
 from unsay_core.application.transfers import IMPORTS, Portable, remove_files, upload_name
-from unsay_core.domain.errors import UnsayError
+from unsay_core.domain.errors import NotFoundError, UnsayError
 from unsay_core.jobs.job import Job, JobProblem
 
 if TYPE_CHECKING:
@@ -75,11 +75,19 @@ def import_step(job: Job, opened: TransferScope, world: World) -> Job:
 
     Memory is bounded by the longest line. Raises `BusyError`, `UnavailableError`.
     """
-    lines = _lines_at(_place(job), job.id, opened) if not job.is_over else []
+    lines = _lines_left(job, opened) if not job.is_over else []
     ended = settle(lambda: _attempt(job, lines, opened, world), world)
     if ended.is_over:
         remove_files(f"{IMPORTS}{job.id}/", opened.transfers)
     return ended
+
+
+def _lines_left(job: Job, opened: TransferScope) -> list[bytes] | None:
+    """The next lines; None if an erasure has taken the part away."""
+    try:
+        return _lines_at(_place(job), job.id, opened)
+    except NotFoundError:
+        return None
 
 
 def _place(job: Job) -> _Place:
@@ -87,12 +95,12 @@ def _place(job: Job) -> _Place:
     return _Place(progress.get("part", 1), progress.get("offset", 0), progress.get("line", 1))
 
 
-def _attempt(job: Job, lines: list[bytes], opened: TransferScope, world: World) -> Job:
+def _attempt(job: Job, lines: list[bytes] | None, opened: TransferScope, world: World) -> Job:
     draft = Draft(opened, world.clock.now(), [job_ref(job.id)])
     found = draft.get(job_ref(job.id))
     if found is None or found.revision != job.revision or found.is_over:
         return found or job
-    if (draft.get(HEAD) or Head()).epoch != job.epoch:
+    if lines is None or (draft.get(HEAD) or Head()).epoch != job.epoch:
         return _ended(job, draft, JobProblem(_place(job).line, "erased_meanwhile"))
     if not lines:
         return _next_part(job, draft)

@@ -16,7 +16,6 @@ from unsay_core.application.ledger import (
     Holds,
     Pending,
     Put,
-    erasure_ref,
     id_tombstone_ref,
     listed_ref,
     memory_ref,
@@ -301,29 +300,15 @@ def _finish(jobs: Sequence[Job], scope: IndexScope, clock: Clock) -> set[IndexTa
             scope.documents.delete(job.task.memory_id)
         elif job.pending:
             owed.append((job, job.pending))
-    told = _commit(owed, lambda some: _conclusion(some, scope, clock), scope)
+    told = _commit(owed, lambda some: _conclusion(some, clock), scope)
     return told | {job.task for job in jobs if job.pending is None}
 
 
-def _conclusion(owed: Sequence[_Owed], scope: IndexScope, clock: Clock) -> Change:
+def _conclusion(owed: Sequence[_Owed], clock: Clock) -> Change:
     change: list[Put | Delete] = []
-    gone: dict[str, set[str]] = {}
     for job, pending in owed:
         change.append(Delete(pending_ref(pending.memory_id), Holds("seq", pending.seq)))
         if job.memory is not None and job.is_kept:
             indexed = replace(job.memory, index_state=IndexState.INDEXED, indexed_at=clock.now())
             change.append(Put(indexed, Holds("version", job.memory.version)))
-        elif pending.erasure_id is not None:
-            gone.setdefault(pending.erasure_id, set()).add(pending.memory_id)
-    return *change, *(proof for i, those in gone.items() for proof in _proof(i, those, scope, clock))
-
-
-def _proof(erasure_id: str, gone: set[str], scope: IndexScope, clock: Clock) -> Change:
-    """The receipt without these memories: documents and index were seen to hold them no more."""
-    ref = erasure_ref(erasure_id)
-    erasure = scope.ledger.read([ref]).get(ref)
-    if erasure is None or erasure.phase is not None:  # a job asks for itself
-        return ()
-    remaining = tuple(i for i in erasure.remaining if i not in gone)
-    proven = replace(erasure, remaining=remaining, proven_at=clock.now(), revision=erasure.revision + 1)
-    return (Put(proven, Holds("revision", erasure.revision)),)
+    return tuple(change)

@@ -130,7 +130,6 @@ class Pending:
     seq: int
     work: Work
     fact: Fact | None = None
-    erasure_id: str | None = None
     told: tuple[int, ...] = ()
     scope: str | None = None
     root_id: str | None = None

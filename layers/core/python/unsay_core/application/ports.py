@@ -13,7 +13,7 @@ from unsay_core.metrics import SILENT
 from unsay_core.retrieval.filters import EVERYTHING
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
     from concurrent.futures import Executor
     from datetime import datetime
 
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from unsay_core.application.ledger import Area, Change, Entry, Ref
     from unsay_core.application.rewording import Editor
     from unsay_core.application.transfers import Form, Transfers
+    from unsay_core.application.uploads import Transcripts
     from unsay_core.domain.scope import Action, Principal, Scope
     from unsay_core.metrics import Signals
     from unsay_core.retrieval.filters import All
@@ -169,7 +170,7 @@ class TransferScope(OpenScope):
 
 @dataclass(frozen=True, slots=True)
 class JobScope(TransferScope):
-    """A scope opened for a job: with its documents, every generation of its index, and its files.
+    """A scope opened for a job: with its documents, every generation of its index, and all its files.
 
     For `recovery_days` the tables can be restored to any of their moments, with all that was in them.
     `editor` is who words what is merged, if the root's policy wants anybody to.
@@ -177,6 +178,7 @@ class JobScope(TransferScope):
 
     documents: Documents
     indexes: Mapping[int, Index]
+    transcripts: Transcripts
     recovery_days: int
     editor: Callable[[], Editor | None] = field(default=_nobody, kw_only=True)
 
@@ -249,6 +251,9 @@ class Index(Protocol):
     def states(self, memory_ids: Sequence[str]) -> Mapping[str, DocumentState]:
         """What is known of up to 10 documents."""
 
+    def still_found(self, memory_ids: Sequence[str]) -> Collection[str]:
+        """Those of up to 10 that a search answers with, whatever is said of their documents."""
+
 
 class Documents(Protocol):
     """The owner's copy of each memory: one JSON object in the scope's prefix."""
@@ -277,11 +282,10 @@ class WorkScope:
 
 @dataclass(frozen=True)
 class ProjectScope(WorkScope):
-    """One scope as its changes are projected: with its anchors, its list of tombstones, its files."""
+    """One scope as its changes are projected: with its anchors and its list of tombstones."""
 
     anchors: Anchors
     graves: GraveNotes
-    transfers: Transfers
 
 
 @dataclass(frozen=True)

@@ -19,8 +19,7 @@ from unsay_core.jobs.job import Job, JobKind, JobState
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from unsay_core.application.ports import Ledger, OpenScope, TransferScope, World
-    from unsay_core.application.transfers import Transfers
+    from unsay_core.application.ports import OpenScope, TransferScope, World
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,25 +122,6 @@ def is_withdrawn(job: Job, opened: OpenScope) -> bool:
     """True for an export from before an erasure of its scope."""
     head = opened.ledger.read([HEAD]).get(HEAD) or Head()
     return job.kind is JobKind.EXPORT and job.state is JobState.COMPLETE and head.epoch != job.epoch
-
-
-def remove_withdrawn(transfers: Transfers, ledger: Ledger) -> int:
-    """Remove the files that an erasure has overtaken, whatever is in them; returns how many.
-
-    A job that still runs sees the erasure itself, and files that wait to be imported are held against the
-    tombstones line by line.
-    """
-    epoch = (ledger.read([HEAD]).get(HEAD) or Head()).epoch
-    overtaken: dict[str, bool] = {}
-    names = [file.name for file in transfers.listed()]
-    for name in names:
-        job_id = name.split("/")[1]
-        if job_id not in overtaken:
-            job = ledger.read([job_ref(job_id)]).get(job_ref(job_id))
-            overtaken[job_id] = job is None or (job.is_over and job.epoch != epoch)
-        if overtaken[job_id]:
-            transfers.delete(name)
-    return sum(overtaken[name.split("/")[1]] for name in names)
 
 
 def _link(name: str, opened: TransferScope, *, writing: bool = False) -> dict[str, str]:

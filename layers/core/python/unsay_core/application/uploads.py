@@ -22,6 +22,7 @@ from unsay_core.extraction.conversation import Run, Upload, UploadState
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
+    from datetime import datetime
 
     from unsay_core.application.conversations import Said
     from unsay_core.application.ledger import Ref
@@ -43,6 +44,15 @@ class Address:
     method: str
     headers: Mapping[str, str]
     seconds: int
+
+
+@dataclass(frozen=True, slots=True)
+class WaitingFile:
+    """A file that lies there: of which upload, and since when."""
+
+    run_id: str
+    upload_id: str
+    at: datetime
 
 
 Parse: TypeAlias = "Callable[[bytes], Sequence[Said]]"
@@ -67,6 +77,9 @@ class Transcripts(Protocol):
 
     def remove(self, run_id: str, upload_id: str) -> None:
         """Remove a file; one that is not there is removed already."""
+
+    def waiting(self) -> Iterator[WaitingFile]:
+        """Every file that lies there, whether or not anybody expects it."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,6 +18,7 @@ from unsay_core.adapters.dynamodb.access import DynamoKeys, DynamoRegistry
 from unsay_core.adapters.dynamodb.counters import DynamoCounters
 from unsay_core.adapters.dynamodb.items import Place
 from unsay_core.adapters.dynamodb.ledger import DynamoLedger
+from unsay_core.adapters.dynamodb.marks import TableMarks
 from unsay_core.adapters.dynamodb.pointer import DynamoReadPointer
 from unsay_core.adapters.dynamodb.policies import DynamoPolicies
 from unsay_core.adapters.dynamodb.rates import DynamoTally
@@ -79,6 +80,9 @@ if TYPE_CHECKING:
         SweepSettings,
     )
 
+    OnTables: TypeAlias = (
+        ApiSettings | ExtractSettings | JobsSettings | SweepSettings | ProjectSettings | IndexSettings
+    )
     KeyedSettings: TypeAlias = (
         ApiSettings | AuthorizerSettings | ExtractSettings | JobsSettings | SweepSettings
     )
@@ -109,9 +113,12 @@ def model_of(session: boto3.session.Session, settings: ExtractSettings | JobsSet
 class _Service:
     """What every λ has: an AWS session of its own role, and the world."""
 
+    may_mark = False  # the api λ alone: before it has opened a scope nothing lies in any table
+
     def __init__(self, *, session: boto3.session.Session | None = None, world: World | None = None) -> None:
         self.session = session or boto3.session.Session()
         self.world = world or replace(real_world(), signals=EmbeddedMetrics())
+        self._marks: TableMarks | None = None
 
     @cached_property
     def sessions(self) -> ScopedSessions:
@@ -126,6 +133,20 @@ class _Service:
     @cached_property
     def _vectors(self) -> VectorCache:
         return VectorCache()
+
+    def place(self, scope_id: str, settings: OnTables) -> Place:
+        """Where a scope lies; raises `UnavailableError` in one that came from a backup."""
+        self.marks(settings).check()
+        return Place(scope_id, settings.ledger_table, settings.record_table)
+
+    def marks(self, settings: OnTables) -> TableMarks:
+        """What says of the tables which they are, read under the λ's own role."""
+        if self._marks is None:
+            client = self.session.client("dynamodb", config=QUICK)
+            tables, clock = (settings.ledger_table, settings.record_table), self.world.clock
+            self._marks = TableMarks(lambda: client, tables, clock.monotonic, may_mark=self.may_mark)
+            around_snapshots(self._marks.forget)
+        return self._marks
 
     def _opened(self, scope_id: str, root_id: str | None, clients: ScopedClients) -> Opened:
         for_root = self.sessions.assume_for_root
@@ -188,6 +209,7 @@ class ApiService(Authenticating):
     """What the api λ needs. It opens scopes; it holds no permission to data itself."""
 
     has_backups = True  # point-in-time recovery of the tables
+    may_mark = True
 
     def __init__(self, settings: ApiSettings, **given: Any) -> None:
         super().__init__(settings, **given)
@@ -242,7 +264,7 @@ class ApiService(Authenticating):
         role = self.settings.reader_role_arn if reading else self._role(action)
         root_id = self.keyring.scope_id(scope.root)
         clients = self.sessions.assume(role, scope_id)
-        settings = self.settings
+        place = self.place(scope_id, self.settings)
         return OpenScope(
             scope=scope,
             id=scope_id,
@@ -252,7 +274,7 @@ class ApiService(Authenticating):
             ledger=FencedLedger(
                 DynamoLedger(
                     clients.client("dynamodb", PROMPT if action is Action.READ else QUICK),
-                    Place(scope_id, settings.ledger_table, settings.record_table),
+                    place,
                 )
             ),
             search=GuardedSearch(self._searches.of(self._opened(scope_id, root_id, clients)), self._breaker),
@@ -274,6 +296,10 @@ class ApiService(Authenticating):
     def _breaker(self) -> Breaker:
         """One for the knowledge base, whichever scope asks."""
         return Breaker(self.world.clock.monotonic)
+
+    def check_tables(self) -> None:
+        """See `Service`."""
+        self.marks(self.settings).check()
 
     def open_audit(self, principal: Principal, scope: Scope) -> AuditScope:
         """Open a scope to be audited: as for reading, and with its anchors."""
@@ -379,7 +405,7 @@ class ExtractService(Keyed):
     def extract_ledger(self, scope_id: str) -> DynamoLedger:
         """The ledger of one scope, under the extractor's role."""
         clients = self.clients(scope_id)
-        place = Place(scope_id, self.settings.ledger_table, self.settings.record_table)
+        place = self.place(scope_id, self.settings)
         return DynamoLedger(clients.client("dynamodb"), place)
 
     def extractor(self, scope_id: str, run_id: str, number: int) -> Extractor | None:
@@ -477,7 +503,7 @@ class _Workshop(_Service):
     def work_scope(self, scope_id: str) -> WorkScope:
         """Ledger and documents of one scope."""
         clients, common = self.clients(scope_id), self._common
-        place = Place(scope_id, common.ledger_table, common.record_table)
+        place = self.place(scope_id, common)
         return WorkScope(
             id=scope_id,
             ledger=DynamoLedger(clients.client("dynamodb"), place),
@@ -501,7 +527,6 @@ class ProjectService(_Workshop):
     def project_scope(self, scope_id: str) -> ProjectScope:
         """One scope with the place for its anchors."""
         from unsay_core.adapters.s3.graves import S3Graves
-        from unsay_core.adapters.s3.transfers import S3Transfers
 
         clients, scope = self.clients(scope_id), self.work_scope(scope_id)
         bucket = self._settings.anchors_bucket
@@ -511,7 +536,6 @@ class ProjectService(_Workshop):
             documents=scope.documents,
             anchors=S3Anchors(lambda: clients.client("s3"), bucket, scope_id),
             graves=S3Graves(lambda: clients.client("s3"), bucket, scope_id),
-            transfers=S3Transfers(lambda: clients.client("s3"), self._settings.transfers_bucket, scope_id),
         )
 
     def _registrar(self) -> DynamoDBClient:

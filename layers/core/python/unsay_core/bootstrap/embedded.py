@@ -63,7 +63,7 @@ if TYPE_CHECKING:
     from unsay_core.application.jobs import Work
     from unsay_core.application.ports import Clock, Embedder, JobTask, World
     from unsay_core.application.transfers import StoredFile
-    from unsay_core.application.uploads import IntakeScope
+    from unsay_core.application.uploads import Address, IntakeScope, WaitingFile
     from unsay_core.domain.memory import Memory
     from unsay_core.endpoints.router import Answer
 
@@ -78,6 +78,7 @@ GENERATION = 1  # the one index there is
 SWEPT = 200  # entries that came due, looked at in one sweep
 AT_ONCE = 10  # memories brought to the index together
 _RECALL = "/v1/recall"
+_NO_FILES = "a store of one's own has no files beside it"
 CAUGHT_UP = 50  # vectors made up for after one change
 
 
@@ -208,6 +209,9 @@ class EmbeddedService:
         scope = named_by(self.ledger(scope_id), scope_id, self.keyring)
         return None if scope is None else self.opened(principal, scope)
 
+    def check_tables(self) -> None:
+        """Whoever put an old copy of the file in its place wanted what is in it."""
+
     def open_audit(self, principal: Principal, scope: Scope) -> AuditScope:
         """Open a scope to be audited: as for reading, and with its anchors."""
         opened = self.open_scope(principal, scope, Action.AUDIT)
@@ -276,6 +280,7 @@ class EmbeddedService:
             indexes={GENERATION: self.vectors(scope_id)},
             transfers=NoTransfers(),
             form=FORM,
+            transcripts=NoTranscripts(),
             recovery_days=0,
             policy=opened.policy,
         )
@@ -337,7 +342,7 @@ class NoTransfers:
 
     def read(self, name: str, start: int, length: int) -> bytes:
         """Nothing is there."""
-        raise NotFoundError("a store of one's own has no files of exports and imports")
+        raise NotFoundError(_NO_FILES)
 
     def listed(self, prefix: str = "") -> Iterator[StoredFile]:
         """None."""
@@ -348,7 +353,26 @@ class NoTransfers:
 
     def link(self, name: str, *, writing: bool = False) -> str:
         """Nothing is there."""
-        raise NotFoundError("a store of one's own has no files of exports and imports")
+        raise NotFoundError(_NO_FILES)
+
+
+class NoTranscripts:
+    """See `Transcripts`: a file is handed in where it lies, and this process has no other place for it."""
+
+    def address(self, run_id: str, upload_id: str) -> Address:
+        """There is none."""
+        raise NotFoundError(_NO_FILES)
+
+    def read(self, run_id: str, upload_id: str) -> bytes:
+        """Nothing is there."""
+        raise NotFoundError(_NO_FILES)
+
+    def remove(self, run_id: str, upload_id: str) -> None:
+        """Nothing was handed in."""
+
+    def waiting(self) -> Iterator[WaitingFile]:
+        """None."""
+        return iter(())
 
 
 class Chores:

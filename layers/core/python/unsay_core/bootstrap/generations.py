@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Any, Protocol
 
 from botocore.config import Config
@@ -66,7 +67,8 @@ def index_of(generation: Generation, opened: Opened) -> Index:
         case KnowledgeBaseGeneration():
             client = opened.clients.client("bedrock-agent")
             base, source = generation.knowledge_base_id, generation.data_source_id
-            return KnowledgeBaseIndex(client, base, source, opened.scope_id)
+            search = partial(opened.clients.client, "bedrock-agent-runtime", QUICK)
+            return KnowledgeBaseIndex(client, search, base, source, opened.scope_id)
         case VectorsGeneration():
             ours = _Vectors(generation, opened, generation.indexer_role_arn, QUICK)
             return VectorIndex(ours.store, ours.place, ours.embedding, opened.scope_id)

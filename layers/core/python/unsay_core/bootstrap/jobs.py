@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 from unsay_core.adapters.dynamodb.counters import DynamoCounters
 from unsay_core.adapters.dynamodb.due import DynamoDueList
-from unsay_core.adapters.dynamodb.items import Place
 from unsay_core.adapters.dynamodb.ledger import DynamoLedger
 from unsay_core.adapters.dynamodb.policies import DynamoPolicies
 from unsay_core.adapters.messaging import SqsDeadLetters, SqsJobQueue, SqsPostponer
 from unsay_core.adapters.s3.documents import S3Documents
+from unsay_core.adapters.s3.transcripts import S3Transcripts
 from unsay_core.adapters.s3.transfers import S3Transfers
 from unsay_core.adapters.scoped_session import QUICK
 from unsay_core.application.fenced import FencedLedger
@@ -76,7 +76,7 @@ class JobsService(_Steered):
         """The scope of a job; None if it has no name any more, because all of it was erased."""
         settings, scope_id = self._settings, task.scope_id
         clients = self.sessions.assume(self._role_of(task.kind), scope_id)
-        place = Place(scope_id, settings.ledger_table, settings.record_table)
+        place = self.place(scope_id, settings)
         ledger = DynamoLedger(clients.client("dynamodb"), place)
         scope = named_by(ledger, scope_id, self.keyring)
         if scope is None:
@@ -97,6 +97,7 @@ class JobsService(_Steered):
             },
             transfers=S3Transfers(lambda: clients.client("s3"), settings.transfers_bucket, scope_id),
             form=FORM,
+            transcripts=S3Transcripts(lambda: clients.client("s3"), settings.intake_bucket, scope_id),
             recovery_days=int(settings.recovery_days),
             policy=lambda: self._policies.of(scope.segments[0]),
             editor=lambda: self._editor(scope, scope_id, root_id),
@@ -134,7 +135,7 @@ class SweepService(_Steered):
         """One scope under the sweeper's role; None if it has no name any more."""
         settings = self._settings
         clients = self.sessions.assume(settings.sweeper_role_arn, scope_id)
-        place = Place(scope_id, settings.ledger_table, settings.record_table)
+        place = self.place(scope_id, settings)
         ledger = DynamoLedger(clients.client("dynamodb"), place)
         scope = named_by(ledger, scope_id, self.keyring)
         if scope is None:

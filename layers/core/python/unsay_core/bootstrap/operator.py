@@ -14,6 +14,7 @@ from unsay_core.adapters.dynamodb.bindings import DynamoBindings
 from unsay_core.adapters.dynamodb.bookmark import DynamoBookmark
 from unsay_core.adapters.dynamodb.items import Place
 from unsay_core.adapters.dynamodb.ledger import DynamoLedger
+from unsay_core.adapters.dynamodb.marks import TableMarks
 from unsay_core.adapters.dynamodb.pointer import DynamoReadPointer
 from unsay_core.adapters.messaging import SqsIndexQueue
 from unsay_core.adapters.s3.documents import S3Documents
@@ -116,6 +117,10 @@ class Operator:
         opened = self.open_scope(scope)
         place = Place(opened.id, ledger_table, record_table)
         return replace(opened, ledger=DynamoLedger(self._dynamodb(), place))
+
+    def marks(self, ledger_table: str, record_table: str) -> TableMarks:
+        """What says of these tables which they are, and that they may serve."""
+        return TableMarks(self._dynamodb, (ledger_table, record_table), self._world.clock.monotonic)
 
     @property
     def tables(self) -> tuple[str, str]:

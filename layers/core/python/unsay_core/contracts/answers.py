@@ -129,7 +129,10 @@ def recollection_answer(found: Recollection, now: datetime, took: float) -> dict
 
 
 def erasure_answer(erasure: Erasure, *, has_backups: bool) -> dict[str, Any]:
-    """A receipt: what each store is known to hold and, where there are backups, until when they may."""
+    """A receipt: what each store is known to hold and, where there are backups, until when they may.
+
+    Where there are none there are no places for files either: the service is one file itself.
+    """
     return {
         "id": erasure.id,
         "state": "complete" if erasure.completed_at else "pending",
@@ -147,7 +150,7 @@ def erasure_answer(erasure: Erasure, *, has_backups: bool) -> dict[str, Any]:
         "redacted": erasure.redacted,
         "messages": erasure.messages,
         "waits_for": erasure.waits_for,
-        "stores": [*_stores(erasure), *([_backup(erasure)] if has_backups else [])],
+        "stores": [*_stores(erasure), *([*_files(erasure), _backup(erasure)] if has_backups else [])],
         "audit_seq": erasure.audit_seq,
         "actor": erasure.actor,
         "digest": erasure.digest,
@@ -155,11 +158,11 @@ def erasure_answer(erasure: Erasure, *, has_backups: bool) -> dict[str, Any]:
 
 
 def _stores(erasure: Erasure) -> list[dict[str, Any]]:
-    """What was seen of each store; of the ledger, what was done to it and, by a job, looked up after."""
-    is_removed = erasure.phase in (None, Phase.PROOF, Phase.COMPLETE)
-    is_proven = erasure.completed_at is not None if erasure.phase else not erasure.remaining
+    """What was seen of each store; of the ledger what was done to it, and what a sweep of a selection saw."""
+    is_removed = erasure.phase in (Phase.FILES, Phase.PROOF, Phase.COMPLETE)
+    is_proven = erasure.completed_at is not None
     seen = _instant(erasure.proven_at)
-    ledger = f"removed by change {erasure.audit_seq}" if erasure.phase is None else "swept: nothing left"
+    ledger = "swept: nothing left" if erasure.was_fenced else f"removed by change {erasure.audit_seq}"
     waiting = f"still held by: {erasure.waits_for}" if erasure.waits_for else None
     missed = waiting or (seen and f"looked for and not there at {seen}")
     reported = waiting or (seen and f"reported not there at {seen}")
@@ -174,6 +177,16 @@ def _stores(erasure: Erasure) -> list[dict[str, Any]]:
         {"store": "document", **elsewhere, "proof": missed},
         {"store": "index", **elsewhere, "proof": reported},
     ]
+
+
+def _files(erasure: Erasure) -> list[dict[str, Any]]:
+    """Exports and imports, and transcripts: what a list of them showed."""
+    seen = _instant(erasure.cleared_at)
+    waits = erasure.waits_for if erasure.phase is Phase.FILES else None
+    proof = seen and f"listed: nothing from before at {seen}"
+    state = "absent" if seen else "pending"
+    shown = {"state": state, "until": None, "proof": f"still held by: {waits}" if waits else proof}
+    return [{"store": "transfers", **shown}, {"store": "intake", **shown}]
 
 
 def _backup(erasure: Erasure) -> dict[str, Any]:

@@ -47,6 +47,9 @@ class Service(Door, Protocol):
     def has_backups(self) -> bool:
         """True if what was erased may stand in a backup for a time; receipts say so."""
 
+    def check_tables(self) -> None:
+        """Raise `UnavailableError` if the tables came from a backup that nobody has checked."""
+
     def open_audit(self, principal: Principal, scope: Scope) -> AuditScope:
         """Open a scope to be audited: as for reading, and with its anchors."""
 

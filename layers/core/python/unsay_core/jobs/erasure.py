@@ -28,12 +28,16 @@ class Cascaded:
 
 
 class Phase(StrEnum):
-    """How far the erasure of a selection is; each begins when nothing is left for the one before."""
+    """How far an erasure is; each begins when nothing is left for the one before.
+
+    That of one memory begins with the files: the ledger let go of it in the transaction that forgot it.
+    """
 
     MEMORIES = "memories"
     CONVERSATIONS = "conversations"
     REMAINS = "remains"
     SWEEP = "sweep"
+    FILES = "files"
     PROOF = "proof"
     COMPLETE = "complete"
 
@@ -67,11 +71,12 @@ class Fence:
 
 @dataclass(frozen=True, slots=True)
 class Erasure:
-    """The receipt of a forget; `remaining` are the memories a projection may still hold.
+    """The receipt of a forget, and the job that carries it out: `cursor` says how far a phase is.
 
-    An erasure of a selection is a job and has a `phase`: then `cursor` says how far that is, `waits_for` what
-    it waits for, and instead of `remaining` the markers of index work are counted. `retained_until` is when
-    the last backup that holds anything of it is gone. `spared` are values that others have said too.
+    `waits_for` tells what it waits for, `cleared_at` when its files were seen to be gone. `remaining` are
+    the memories of a forget that named one, which projections may still hold; those of a selection are found
+    by their tombstones. `retained_until` is when the last backup that holds anything of it is gone. `spared`
+    are values that others have said too.
     """
 
     id: str
@@ -89,7 +94,7 @@ class Erasure:
     proven_at: datetime | None = None
     revision: int = 0
     schema: int = 1
-    phase: Phase | None = None
+    phase: Phase = Phase.COMPLETE
     cursor: str | None = None
     bury: TombstoneKind = TombstoneKind.VALUE
     seq: int = 0
@@ -99,22 +104,28 @@ class Erasure:
     waits_for: str | None = None
     retained_until: datetime | None = None
     spared: tuple[str, ...] = ()
+    cleared_at: datetime | None = None
 
     @property
     def completed_at(self) -> datetime | None:
         """When the last store was proven empty."""
-        if self.phase is not None:
-            return self.proven_at if self.phase is Phase.COMPLETE else None
-        return None if self.remaining else self.proven_at
+        return self.proven_at if self.is_over and not self.remaining else None
+
+    @property
+    def was_fenced(self) -> bool:
+        """True for the erasure of a selection, which takes time; one memory is gone in one go."""
+        return self.seq > 0
 
     @property
     def is_over(self) -> bool:
         """True if no job has to work on it."""
-        return self.phase in (None, Phase.COMPLETE)
+        return self.phase is Phase.COMPLETE
 
     @property
     def is_called_for(self) -> bool:
         """True if a job has to work on it and none has begun."""
+        if self.phase is Phase.FILES:
+            return bool(self.remaining) and self.waits_for is None
         return self.phase is Phase.MEMORIES and self.cursor is None and not self.erased
 
     @property

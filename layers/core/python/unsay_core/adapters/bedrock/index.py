@@ -6,16 +6,20 @@ import hashlib
 from typing import TYPE_CHECKING, Any
 
 from unsay_core.adapters.aws_errors import translated
+from unsay_core.adapters.bedrock.pushdown import one_of
+from unsay_core.adapters.bedrock.search import scope_filter
 from unsay_core.adapters.searchable import searchable
 from unsay_core.application.ports import DocumentState
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 
     from mypy_boto3_bedrock_agent import AgentsforBedrockClient
+    from mypy_boto3_bedrock_agent_runtime import AgentsforBedrockRuntimeClient
 
     from unsay_core.domain.memory import Memory
 
+MOST_EITHER = 5  # members of one "or" in a filter
 _PRESENT = frozenset({"INDEXED", "PARTIALLY_INDEXED", "METADATA_PARTIALLY_INDEXED"})
 _FAILED = frozenset({"FAILED", "IGNORED", "METADATA_UPDATE_FAILED"})
 _ABSENT = frozenset({"NOT_FOUND"})
@@ -25,9 +29,15 @@ class KnowledgeBaseIndex:
     """See `Index`. The document's id is the memory's; its metadata is small, because 1 KB is the limit."""
 
     def __init__(
-        self, client: AgentsforBedrockClient, knowledge_base_id: str, data_source_id: str, scope_id: str
+        self,
+        client: AgentsforBedrockClient,
+        search: Callable[[], AgentsforBedrockRuntimeClient],
+        knowledge_base_id: str,
+        data_source_id: str,
+        scope_id: str,
     ) -> None:
         self._client = client
+        self._search = search
         self._scope_id = scope_id
         self._source: Any = {"knowledgeBaseId": knowledge_base_id, "dataSourceId": data_source_id}
 
@@ -56,6 +66,28 @@ class KnowledgeBaseIndex:
             detail["identifier"]["custom"]["id"]: _state(detail["status"])
             for detail in answer["documentDetails"]
         }
+
+    def still_found(self, memory_ids: Sequence[str]) -> Collection[str]:
+        """One search for each few that only these can answer: whatever is asked, one of them is nearest."""
+        stretches = (memory_ids[at : at + MOST_EITHER] for at in range(0, len(memory_ids), MOST_EITHER))
+        return {found for some in stretches for found in self._found(some)}
+
+    def _found(self, memory_ids: Sequence[str]) -> Iterator[str]:
+        these = one_of([{"equals": {"key": "memory", "value": each}} for each in memory_ids])
+        with translated("the knowledge base"):
+            answer = self._search().retrieve(
+                knowledgeBaseId=self._source["knowledgeBaseId"],
+                retrievalQuery={"text": "memory"},
+                retrievalConfiguration={
+                    "vectorSearchConfiguration": {
+                        "numberOfResults": 100,
+                        "filter": scope_filter(self._scope_id, these),
+                    }
+                },
+            )
+        for result in answer["retrievalResults"]:
+            if (found := result["location"]["customDocumentLocation"]["id"]) in memory_ids:
+                yield found
 
 
 def _state(status: str) -> DocumentState:

@@ -31,13 +31,13 @@ def pushed(wanted: Filter) -> list[dict[str, Any]]:
             return [condition for part in parts for condition in pushed(part)]
         case Some(parts):
             either = [pushed(part) for part in parts]
-            return [_one_of([c for (c,) in either])] if all(map(_is_single, either)) else []
+            return [one_of([c for (c,) in either])] if all(map(_is_single, either)) else []
         case Comparison(Op.EQ, "kind", str() as kind):
             return [_is_kind(kind)]
         case Comparison(Op.IN, "kind", list() as values) if kinds := [
             kind for kind in Kind if kind in values
         ]:
-            return [_one_of([_is_kind(kind) for kind in kinds])]
+            return [one_of([_is_kind(kind) for kind in kinds])]
         case Comparison(op, "valid_from", datetime() as instant) if op in _RANGES:
             return [{_RANGES[op]: {"key": "valid_from", "value": instant.timestamp()}}]
         case _:
@@ -52,6 +52,6 @@ def _is_single(conditions: list[dict[str, Any]]) -> bool:
     return len(conditions) == 1 and "equals" in conditions[0]
 
 
-def _one_of(conditions: list[dict[str, Any]]) -> dict[str, Any]:
-    """`orAll` needs two members."""
+def one_of(conditions: list[dict[str, Any]]) -> dict[str, Any]:
+    """That one of these holds; `orAll` needs two members."""
     return conditions[0] if len(conditions) == 1 else {"orAll": conditions}

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from botocore.config import Config
 from botocore.exceptions import ClientError
 
 from unsay_core.adapters.aws_errors import translated
-from unsay_core.application.uploads import Address, TranscriptError
+from unsay_core.application.uploads import Address, TranscriptError, WaitingFile
 from unsay_core.extraction.conversation import UPLOAD_BYTES
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
     from mypy_boto3_s3 import S3Client
 
@@ -64,6 +64,19 @@ class S3Transcripts:
         """Remove the object; the bucket keeps no versions."""
         with translated(WHAT):
             self._client().delete_object(Bucket=self._bucket, Key=self._key(run_id, upload_id))
+
+    def waiting(self) -> Iterator[WaitingFile]:
+        """One request for every thousand objects."""
+        wanted: Any = {"Bucket": self._bucket, "Prefix": f"{self._scope_id}/"}
+        while True:
+            with translated(WHAT):
+                found = self._client().list_objects_v2(**wanted)
+            for each in found.get("Contents", []):
+                _, run_id, name = each["Key"].split("/")
+                yield WaitingFile(run_id, name.removesuffix(".jsonl"), each["LastModified"])
+            if not found["IsTruncated"]:
+                return
+            wanted["ContinuationToken"] = found["NextContinuationToken"]
 
     def _key(self, run_id: str, upload_id: str) -> str:
         return f"{self._scope_id}/{run_id}/{upload_id}.jsonl"

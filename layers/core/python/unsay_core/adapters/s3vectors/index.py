@@ -12,7 +12,7 @@ from unsay_core.application.ports import DocumentState
 from unsay_core.domain.values import dataclass
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Collection, Mapping, Sequence
 
     from unsay_core.adapters.bedrock.embedding import BedrockEmbedding
     from unsay_core.domain.memory import Memory
@@ -77,6 +77,10 @@ class VectorIndex:
                     raise
                 return {}
         return {vector["key"]: _PRESENT for vector in answer["vectors"]}
+
+    def still_found(self, memory_ids: Sequence[str]) -> Collection[str]:
+        """None: a search reads the very vectors whose states are told."""
+        return ()
 
     def _record(self, memory: Memory, vector: Sequence[float]) -> Any:
         metadata = searchable(self._scope_id, memory)

@@ -12,7 +12,7 @@ from unsay_core.domain.memory import Kind, Status
 from unsay_core.retrieval.filters import EVERYTHING, Comparison, Op
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Collection, Mapping, Sequence
 
     from unsay_core.adapters.sqlite.file import AnyFile
     from unsay_core.application.ports import Embedder
@@ -68,6 +68,10 @@ class SqliteVectors:
         with self._file.connection() as connection:
             rows = connection.execute(query, [self._scope_id, *memory_ids]).fetchall()
         return {memory_id: _PRESENT for memory_id, lacks_one in rows if not (lacks_one and self._embedder)}
+
+    def still_found(self, memory_ids: Sequence[str]) -> Collection[str]:
+        """None: a search reads the very rows whose states are told."""
+        return ()
 
     def nearest(
         self, query: str, *, limit: int, live_only: bool, timeout: float, wanted: All = EVERYTHING

@@ -1,0 +1,172 @@
+"""How long the erasure of a whole scope takes, and what its worker needs: `python -m tests.bench.erasure`.
+
+In one process on a ledger in a file; with `stack` on the deployed stack of a local cloud of its own. A twin
+scope of the same size stays, byte for byte.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import itertools
+import resource
+import sys
+import tempfile
+import time
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from tests.support.erasing import Eraser
+from tests.support.fakes import FakeService
+from tests.support.http import ADMIN, Caller
+from tests.support.samples import memory
+from unsay_core.adapters.sqlite import LedgerFile, SqliteLedger
+from unsay_core.application.draft import Draft
+from unsay_core.application.ledger import Area, Delete, Put, ref_of
+from unsay_core.domain.audit import Event, Happening
+from unsay_core.domain.scope import Action, Scope
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from tests.support.stack import Stack
+    from unsay_core.application.ports import Ledger, OpenScope, World
+
+MANY = 25_000
+GONE, TWIN = "acme/alice", "acme/twin"
+PATIENCE = 3_600.0
+
+
+def main(where: str, many: int) -> None:
+    """One run, its figures printed."""
+    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
+        (_on_stack if where == "stack" else _in_process)(Path(folder), many)
+
+
+def fill(opened: OpenScope, world: World, many: int) -> None:
+    """Memories in bulk, with the head that counts them; no index knows of them."""
+    draft = Draft(opened, world.clock.now())
+    draft.record(Happening(Event.REMEMBERED))
+    draft.commit()
+    for start in range(0, many, 100):
+        made = [_numbered(n, opened.scope.canonical) for n in range(start, min(many, start + 100))]
+        opened.ledger.commit(tuple(Put(each) for each in made))
+
+
+def _numbered(n: int, scope: str) -> Any:
+    plain = memory(n)
+    return replace(plain, fact=replace(plain.fact, content=f"{scope} fact {n}", key=None))
+
+
+def entries(ledger: Ledger) -> Iterator[Any]:
+    """Everything of a scope."""
+    for area in Area:
+        after: str | None = None
+        while page := ledger.page(area, after=after, limit=1_000):
+            yield from page
+            after = ref_of(page[-1]).id
+
+
+def digest(ledger: Ledger) -> str:
+    """All of a scope as one digest."""
+    found = hashlib.sha256()
+    for entry in entries(ledger):
+        found.update(repr(entry).encode())
+    return found.hexdigest()
+
+
+def _in_process(folder: Path, many: int) -> None:
+    service = FakeService()
+    file = LedgerFile(folder / "ledger.sqlite")
+    for scope in (GONE, TWIN):
+        scope_id = service.keyring.scope_id(scope)
+        service.ledgers[scope_id] = SqliteLedger(file, scope_id)  # type: ignore[assignment]
+        fill(service.open_scope(ADMIN, Scope.parse(scope), Action.WRITE), service.world, many)
+    eraser, twin = Eraser(service, Caller(service)), service.ledgers[service.keyring.scope_id(TWIN)]
+    before, began = digest(twin), time.monotonic()
+    answer = eraser.forget(all=True, confirm=GONE)
+    _tell("answered after", f"{(time.monotonic() - began) * 1_000:.0f} ms")
+    peaks = []
+    for _ in itertools.count():
+        if eraser.run(answer, steps=many // 100) != 0.0:
+            break
+        peaks.append(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024)
+    while owed := eraser.ledger.page(Area.PENDING, limit=100):
+        eraser.ledger.commit(tuple(Delete(ref_of(each)) for each in owed))
+    receipt = eraser.finish(answer)
+    _tell("erased", f"{receipt['erased']:,} in {time.monotonic() - began:.0f} s")
+    _tell("peak memory of the process", f"{peaks[0]} MB after the first part, {peaks[-1]} MB after the last")
+    _tell("twin the same", str(digest(twin) == before))
+    _tell("memories left", str(len(eraser.ledger.page(Area.MEMORY, limit=1))))
+    file.close()
+
+
+def _on_stack(folder: Path, many: int) -> None:
+    from local.place import Place
+    from tests.support.stack import free_port, start, stop
+
+    place = Place(free_port(), folder / "state")
+    stack = start(place)
+    try:
+        _measured(stack, many)
+    finally:
+        stop(place)
+
+
+def _measured(stack: Stack, many: int) -> None:
+    import boto3
+
+    from tests.support.stack import eventually
+    from unsay_core.adapters.world import real_world
+    from unsay_core.bootstrap.operator import Operator
+
+    session = boto3.session.Session("test", "test", region_name="us-east-1")
+    operator, world = Operator(session, stack.outputs, real_world()), real_world()
+    opened = {name: operator.open_scope(Scope.parse(name)) for name in (GONE, TWIN)}
+    for scope in opened.values():
+        fill(scope, world, many)
+    before, began = digest(opened[TWIN].ledger), time.monotonic()
+    with stack.client() as client:
+        body = {"scope": GONE, "selector": {"all": True, "confirm": GONE}, "reason": "user_request"}
+        answer = client.post("/v1/forget", json=body)
+        _tell("answered after", f"{(time.monotonic() - began) * 1_000:.0f} ms")
+        where, told, peaks = f"/v1/erasures/{answer.json()['id']}", set[str](), [0]
+
+        def completed() -> Any:
+            receipt = client.get(where, params={"scope": GONE}).json()
+            swept = {s["store"]: s["state"] for s in receipt["stores"]}["ledger"] == "absent"
+            if swept and "swept" not in told:
+                told.add("swept")
+                _tell("gone from the ledger after", f"{time.monotonic() - began:.0f} s")
+            peaks.append(_peak("FunctionsJobs"))
+            return receipt if receipt["state"] == "complete" else None
+
+        receipt = eventually(completed, within=PATIENCE)
+    _tell("erased", f"{receipt['erased']:,}, complete after {time.monotonic() - began:.0f} s")
+    _tell(
+        "peak memory of the jobs λ", f"{next(p for p in peaks if p)} MB at first, {max(peaks)} MB in the end"
+    )
+    _tell("twin the same", str(digest(opened[TWIN].ledger) == before))
+    _tell("memories left", str(len(opened[GONE].ledger.page(Area.MEMORY, limit=1))))
+
+
+def _peak(function: str) -> int:
+    """The most memory in MB that a process of a function has had, of those that run."""
+    found = [0]
+    for process in Path("/proc").glob("[0-9]*"):
+        try:
+            if f"AWS_LAMBDA_FUNCTION_NAME=unsay-dev-{function}" not in (process / "environ").read_text():
+                continue
+            status = (process / "status").read_text()
+        except (OSError, UnicodeDecodeError):
+            continue
+        found += [int(line.split()[1]) // 1024 for line in status.splitlines() if line.startswith("VmHWM")]
+    return max(found)
+
+
+def _tell(what: str, figure: str) -> None:
+    print(f"{what:32} {figure}", flush=True)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1] if len(sys.argv) > 1 else "file", int(sys.argv[2]) if len(sys.argv) > 2 else MANY)
