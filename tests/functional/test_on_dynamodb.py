@@ -8,11 +8,13 @@ from typing import Any
 
 import pytest
 
-from tests.functional.aws import aws_service
+from tests.functional.aws import TABLES, aws_service
 from tests.support.clients import OneAtATime
+from tests.support.extraction import Talk
 from tests.support.http import Answer, Caller, persistently
 from unsay_core.adapters.scoped_session import ScopedClients
 from unsay_core.bootstrap.aws import ApiService
+from unsay_core.domain.scope import Scope
 
 LISBON, PORTO = "Alice lives in Lisbon.", "Alice lives in Porto."
 
@@ -132,3 +134,20 @@ def test_a_stored_entry_that_can_no_longer_be_read_is_the_first_bad_one(
     )
     found = api.verify(scope)
     assert (found.status, found["ok"], found["first_bad"]) == (200, False, 2)
+
+
+def test_every_item_says_of_which_form_it_is(service: ApiService, api: Caller) -> None:
+    api.remember(LISBON, "forms", key="home", headers={"idempotency_key": "k"})
+    api.correct(api.remember("Alice is 30.", "forms")["id"], "Alice is 31.", "wrong", scope="forms")
+    api.dispute(api.remember(PORTO, "forms")["id"], scope="forms")
+    api.forget(api.remember("Alice has a dog.", "forms")["id"], scope="forms")
+    Talk(api, scope="forms").say("I live in Lisbon.", flush=True)
+    api.send("PUT", "/v1/policy", {}, query="scope=forms")
+    grants = [{"scope": "forms", "actions": ["read"]}]
+    api.send("POST", "/v1/keys", {"name": "k", "kind": "agent", "grants": grants})
+    service.registry.add(Scope.parse("forms/below"))
+    client = service.session.client("dynamodb")
+    items = [item for table in TABLES for item in client.scan(TableName=table)["Items"]]
+    areas = {item["pk"]["S"].rpartition("#")[2] for item in items}
+    assert areas >= set("HMVDKPIERCQTA") | {"KEYS", "ROOTS", "forms"}
+    assert [item["pk"]["S"] for item in items if "schema" not in item] == []

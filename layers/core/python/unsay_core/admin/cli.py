@@ -11,6 +11,7 @@ from rich.console import Console
 from unsay_core.adapters.dynamodb.access import DynamoKeys
 from unsay_core.adapters.world import real_world
 from unsay_core.admin.bindings import actor_command, bind_command, bindings_command, unbind_command
+from unsay_core.admin.migrate import migrate_command
 from unsay_core.admin.redrive import redrive_command
 from unsay_core.admin.reindex import reindex_command
 from unsay_core.admin.remove_generation import remove_generation_command
@@ -52,6 +53,7 @@ app.command("unbind")(unbind_command)
 app.command("bindings")(bindings_command)
 app.command("actor")(actor_command)
 app.command("reindex")(reindex_command)
+app.command("migrate")(migrate_command)
 app.command("redrive")(redrive_command)
 app.command("remove-generation")(remove_generation_command)
 app.command("restore-check")(restore_check_command)

@@ -47,6 +47,7 @@ if TYPE_CHECKING:
     from unsay_core.application.ports import OpenScope
     from unsay_core.domain.audit import Happening
     from unsay_core.domain.memory import Because, Fact, Memory
+    from unsay_core.domain.quota import Usage
     from unsay_core.jobs.erasure import Fence
 
 T = TypeVar("T")
@@ -248,6 +249,10 @@ class Draft:
     def note_messages(self, number: int) -> None:
         """Count messages of this day."""
         usage = self._head.usage and self._head.usage.talked(number, self.at)
+        self._head = replace(self._head, usage=usage)
+
+    def adopt(self, usage: Usage) -> None:
+        """Put a count of what the scope holds into a head that has none."""
         self._head = replace(self._head, usage=usage)
 
     def new_epoch(self) -> None:

@@ -78,6 +78,10 @@ class Operator:
         """How far a rebuild of every scope has come."""
         return DynamoBookmark(self._dynamodb, self._outputs["AccessTable"])
 
+    def bookmark_of(self, name: str) -> DynamoBookmark:
+        """How far another command that walks all scopes has come."""
+        return DynamoBookmark(self._dynamodb, self._outputs["AccessTable"], name)
+
     @cached_property
     def queue(self) -> SqsIndexQueue:
         """The queue of index work."""

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from unsay_core.application.access import ApiKey
 
 KEYS = "KEYS"  # a partition
+SCHEMA: Any = {"schema": {"N": "1"}}  # of an item here
 
 
 class DynamoKeys:
@@ -92,7 +93,7 @@ class FirstKeys(DynamoKeys):
     def add(self, key: ApiKey) -> None:
         """One transaction; raises `ConflictError` if the first key was made before."""
         absent = "attribute_not_exists(pk)"
-        marker = {"pk": {"S": "BOOTSTRAP"}, "sk": {"S": "BOOTSTRAP"}, "key_id": {"S": key.id}}
+        marker = {"pk": {"S": "BOOTSTRAP"}, "sk": {"S": "BOOTSTRAP"}, "key_id": {"S": key.id}, **SCHEMA}
         items: list[Any] = [marker, {**_address(key.id), **_attributes(key)}]
         puts: Any = [
             {"Put": {"TableName": self._table, "Item": item, "ConditionExpression": absent}} for item in items
@@ -113,7 +114,7 @@ class DynamoRegistry:
         for partition, name in (("ROOTS", scope.segments[0]), (_below(scope.segments[0]), scope.canonical)):
             with translated("the access table"):
                 self._client().put_item(
-                    TableName=self._table, Item={"pk": {"S": partition}, "sk": {"S": name}}
+                    TableName=self._table, Item={"pk": {"S": partition}, "sk": {"S": name}, **SCHEMA}
                 )
 
     def roots(self) -> Iterator[str]:
@@ -169,7 +170,7 @@ def _address(key_id: str) -> dict[str, Any]:
 
 def _attributes(key: ApiKey) -> dict[str, Any]:
     """What never changes as one text; what does, when the key is used or revoked, beside it."""
-    item = {"key": {"S": exact_json.dumps(lasting(key))}}
+    item = {"key": {"S": exact_json.dumps(lasting(key))}, **SCHEMA}
     if key.is_delegation and key.expires_at:
         item["ttl"] = {"N": str(int(key.expires_at.timestamp()))}
     return item

@@ -6,7 +6,7 @@ import json
 from typing import TYPE_CHECKING, Any
 
 from unsay_core.adapters.aws_errors import translated
-from unsay_core.adapters.dynamodb.access import partition_items
+from unsay_core.adapters.dynamodb.access import SCHEMA, partition_items
 from unsay_core.application.bindings import Binding, Template
 from unsay_core.contracts import exact_json
 from unsay_core.domain.scope import Action, PrincipalKind
@@ -32,7 +32,12 @@ class DynamoBindings:
 
     def add(self, binding: Binding) -> None:
         """One write."""
-        item = {"pk": {"S": BINDINGS}, "sk": {"S": binding.id}, "binding": {"S": _binding_text(binding)}}
+        item = {
+            "pk": {"S": BINDINGS},
+            "sk": {"S": binding.id},
+            "binding": {"S": _binding_text(binding)},
+            **SCHEMA,
+        }
         with translated("the access table"):
             self._client().put_item(TableName=self._table, Item=item)
 

@@ -1,4 +1,4 @@
-"""How far a rebuild of documents and index is: an item of the access table."""
+"""How far a command that walks all scopes is: an item of the access table."""
 
 from __future__ import annotations
 
@@ -12,20 +12,21 @@ if TYPE_CHECKING:
 
     from mypy_boto3_dynamodb import DynamoDBClient
 
-_REBUILD: Any = {"pk": {"S": "INDEX"}, "sk": {"S": "REBUILD"}}
+REBUILD = "REBUILD"  # of documents and index
 
 
 class DynamoBookmark:
-    """See `Bookmark`."""
+    """See `Bookmark`; `name` is whose it is."""
 
-    def __init__(self, client: Callable[[], DynamoDBClient], table: str) -> None:
+    def __init__(self, client: Callable[[], DynamoDBClient], table: str, name: str = REBUILD) -> None:
         self._client = client
         self._table = table
+        self._key: Any = {"pk": {"S": "INDEX"}, "sk": {"S": name}}
 
     def read(self) -> Reached | None:
         """One strongly consistent read."""
         with translated("the access table"):
-            answer = self._client().get_item(TableName=self._table, Key=_REBUILD, ConsistentRead=True)
+            answer = self._client().get_item(TableName=self._table, Key=self._key, ConsistentRead=True)
         if "Item" not in answer:
             return None
         item = answer["Item"]
@@ -33,11 +34,11 @@ class DynamoBookmark:
 
     def put(self, reached: Reached) -> None:
         """One write."""
-        item = {**_REBUILD, "scope": {"S": reached.scope}, "memory": {"S": reached.memory_id}}
+        item = {**self._key, "scope": {"S": reached.scope}, "memory": {"S": reached.memory_id}}
         with translated("the access table"):
             self._client().put_item(TableName=self._table, Item=item)
 
     def remove(self) -> None:
         """One delete."""
         with translated("the access table"):
-            self._client().delete_item(TableName=self._table, Key=_REBUILD)
+            self._client().delete_item(TableName=self._table, Key=self._key)

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from unsay_core.application.ledger import Entry
 
 TEXT = "record"
+SCHEMA = 1  # of an item whose entry does not say its own
 DUE_SHARD, DUE_AT = "due_pk", "due_at"  # the keys of the sparse index of what is due
 _KEYS = ("pk", "sk", DUE_SHARD, DUE_AT)
 IN_RECORD = frozenset({Area.TOMBSTONE, Area.AUDIT})  # append-only, in a table of their own
@@ -53,7 +54,7 @@ class Place:
         """
         apart: dict[str, Any] = {}
         rest: dict[str, Any] = {}
-        for name, value in to_record(entry).items():
+        for name, value in ({"schema": SCHEMA} | to_record(entry)).items():
             (apart if _stands_apart(value) else rest)[name] = value
         text = json.dumps(rest, ensure_ascii=False, separators=(",", ":"))
         due = self._due(entry, now or datetime.now(UTC))

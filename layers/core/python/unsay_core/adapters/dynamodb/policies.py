@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from unsay_core.adapters.aws_errors import translated
-from unsay_core.adapters.dynamodb.items import from_attributes, to_attributes
+from unsay_core.adapters.dynamodb.items import SCHEMA, from_attributes, to_attributes
 from unsay_core.adapters.records import from_record, to_record
 from unsay_core.extraction.steering import Steering
 
@@ -31,7 +31,7 @@ class DynamoPolicies:
 
     def put(self, root: str, steering: Steering) -> None:
         """One write."""
-        item = {**_address(root), **to_attributes(to_record(steering))}
+        item = {**_address(root), **to_attributes({"schema": SCHEMA} | to_record(steering))}
         with translated("the access table"):
             self._client().put_item(TableName=self._table, Item=item)
 
