@@ -37,7 +37,10 @@ ACCESS_LOG = {
 
 
 class HttpApi(Construct):
-    """One `$default` route to the api λ, denied by default, and one for whom IAM vouches."""
+    """One `$default` route to the api λ, denied by default, and one for whom IAM vouches.
+
+    With a `header`, whoever comes without it is nobody: the gateway does not ask who they are.
+    """
 
     def __init__(
         self,
@@ -47,6 +50,7 @@ class HttpApi(Construct):
         api: PythonFunction,
         authorizer: PythonFunction,
         stage: Stage,
+        header: str | None = None,
     ) -> None:
         super().__init__(scope, construct_id)
         integration = integrations.HttpLambdaIntegration(
@@ -62,7 +66,7 @@ class HttpApi(Construct):
                 "Authorizer",
                 authorizer.function,
                 response_types=[authorizers.HttpLambdaResponseType.SIMPLE],
-                identity_source=[CREDENTIAL],
+                identity_source=[CREDENTIAL, *([f"$request.header.{header}"] if header else [])],
                 results_cache_ttl=AUTHORIZATION_CACHE,
             ),
         )

@@ -9,6 +9,7 @@ from aws_cdk import aws_iam as iam
 
 from infra.anchors import Anchors
 from infra.documents import Documents
+from infra.edge import Door, Edge, web_acl_wanted
 from infra.encryption import OwnKey, is_own_key
 from infra.extraction import Extraction
 from infra.functions import Functions
@@ -24,6 +25,8 @@ from infra.scope_roles import ScopeRoles
 from infra.transfers import Transfers
 from infra.watch import Watch
 from unsay_core.settings import (
+    EDGE_HEADER,
+    NO_EDGE,
     TABLE_MARK,
     ApiSettings,
     AuthorizerSettings,
@@ -72,9 +75,21 @@ class UnsayStack(Stack):
         self.projection = Projection(self, "Projection", stage=stage)
         self.extraction = Extraction(self, "Extraction", bus=self.projection.bus, intake=self.intake.bucket)
         self.jobs = Jobs(self, "Jobs")
+        web_acl = web_acl_wanted(self)
+        self.door = Door(self, "Door", stage=stage) if web_acl else None
         self.http_api = HttpApi(
-            self, "Http", api=self.functions.api, authorizer=self.functions.authorizer, stage=stage
+            self,
+            "Http",
+            api=self.functions.api,
+            authorizer=self.functions.authorizer,
+            stage=stage,
+            header=EDGE_HEADER if self.door else None,
         )
+        self.url = self.http_api.url
+        if self.door and web_acl:
+            api_id = self.http_api.api.api_id
+            edge = Edge(self, "Edge", api_id=api_id, door=self.door, header=EDGE_HEADER, web_acl=web_acl)
+            self.url = edge.url
         self._wire_requests()
         self._wire_projection()
         self._wire_extraction()
@@ -123,8 +138,11 @@ class UnsayStack(Stack):
             access_table=self.tables.access.table_name,
             pepper_secret_arn=self.pepper.arn,
             oidc=issuers,
+            edge_secret_arn=self.door.arn if self.door else NO_EDGE,
         )
         self._let_read_pepper(authorizer.role)
+        if self.door:
+            self._let_read_secret(authorizer.role, "ReadDoor", self.door.arn)
         self._let_read_access(authorizer.role, "ReadKeys", "GetItem", "KEYS", "DELEGATION#*")
         self._let_read_access(authorizer.role, "ReadBindings", "Query", "BINDINGS")
 
@@ -237,12 +255,11 @@ class UnsayStack(Stack):
             )
 
     def _let_read_pepper(self, role: iam.Role) -> None:
+        self._let_read_secret(role, "ReadPepper", self.pepper.arn)
+
+    def _let_read_secret(self, role: iam.Role, sid: str, arn: str) -> None:
         role.add_to_policy(
-            iam.PolicyStatement(
-                sid="ReadPepper",
-                actions=["secretsmanager:GetSecretValue"],
-                resources=[self.pepper.arn],
-            )
+            iam.PolicyStatement(sid=sid, actions=["secretsmanager:GetSecretValue"], resources=[arn])
         )
 
     def _let_read_access(self, role: iam.Role, sid: str, action: str, *partitions: str) -> None:
@@ -261,7 +278,7 @@ class UnsayStack(Stack):
 
     def _outputs(self) -> None:
         outputs = {
-            "ApiUrl": self.http_api.url,
+            "ApiUrl": self.url,
             "ApiId": self.http_api.api.api_id,
             "EventBusName": self.projection.bus.event_bus_name,
             "LedgerTable": self.tables.ledger.table_name,

@@ -39,10 +39,15 @@ PATCHES = {
         "HOST_PREFIX_ENV",
         "_signal",
         "_collect",
+        "_lock",
+        "_workers",
+        "invalidate_worker",
+        "kill_workers",
     ),
     "ministack.services.lambda_svc": (
         "_resolve_layer_zip",
         "lambda_execute_result_to_api_proxy_response",
+        "invalidate_worker",
     ),
     "ministack.services.sts": ("_sessions", "_evict_expired_sessions", "_session_expired"),
 }
@@ -54,6 +59,7 @@ _PARTIAL = "partial-"
 _CHUNK = 1 << 16
 _unpacking = threading.Lock()
 _original_worker_class = runtime._worker_class_for
+_original_invalidate = runtime.invalidate_worker
 _original_proxy_response = lambda_svc.lambda_execute_result_to_api_proxy_response
 
 
@@ -271,6 +277,25 @@ class _Process:
         os.close(self._replies)
 
 
+def _invalidate(func_name: str, *given: Any, **where: Any) -> None:
+    """A function has changed or is gone: what runs of it ends with its answer, as on Lambda; the rest now."""
+    with runtime._lock:
+        pools = [pool for key, pool in runtime._workers.items() if key.split(":")[-2] == func_name]
+        busy = [worker for pool in pools for worker in pool if worker.in_use]
+        for pool in pools:
+            pool[:] = [worker for worker in pool if not worker.in_use]
+    for worker in busy:
+        threading.Thread(target=_retire, args=(worker,), daemon=True).start()
+    _original_invalidate(func_name, *given, **where)
+
+
+def _retire(worker: Any) -> None:
+    give_up = time.monotonic() + float(worker.config.get("Timeout", 3)) + _INIT_SECONDS
+    while worker.in_use and time.monotonic() < give_up:
+        time.sleep(0.05)
+    runtime.kill_workers([worker])
+
+
 def _worker_class(config: dict[str, Any]) -> Any:
     if str(config.get("Runtime", "")).startswith("python"):
         return IsolatedWorker
@@ -290,5 +315,6 @@ def install() -> None:
     for left_over in _unpacked_root().glob(f"{_PARTIAL}*"):
         shutil.rmtree(left_over)
     runtime._worker_class_for = _worker_class
+    runtime.invalidate_worker = lambda_svc.invalidate_worker = _invalidate
     lambda_svc.lambda_execute_result_to_api_proxy_response = _proxy_response
     sts._evict_expired_sessions = evict_sessions

@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from functions.entrypoint import UNDECIDED, bearer_of, log_fault, logger
+from unsay_core.application.authenticate import came_through
 from unsay_core.bootstrap.authorizer import AuthorizerService
-from unsay_core.settings import AuthorizerSettings
+from unsay_core.settings import EDGE_HEADER, AuthorizerSettings
 
 if TYPE_CHECKING:
     from aws_lambda_powertools.utilities.typing import LambdaContext
@@ -21,10 +22,13 @@ def handler(event: dict[str, Any], _context: LambdaContext) -> dict[str, Any]:
     Where it cannot tell, an error would be the gateway's own 500. The request goes on instead, with nobody
     named: the api λ asks again, and answers 503 if it cannot tell either.
     """
-    credential = bearer_of(event.get("headers") or {})
+    headers = event.get("headers") or {}
+    credential = bearer_of(headers)
     if credential is None:
         return {"isAuthorized": False}
     try:
+        if not came_through(service.edge_secret, headers.get(EDGE_HEADER) or ""):
+            return {"isAuthorized": False}
         identity = service.authenticator.bearer(credential)
     except Exception as fault:  # noqa: BLE001 - whatever it was: undecided is neither allowed nor denied
         log_fault("a caller could not be decided on", fault)

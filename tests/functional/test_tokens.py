@@ -25,6 +25,7 @@ from unsay_core.adapters.oidc import OidcTokens
 from unsay_core.application.authenticate import Authenticator
 from unsay_core.application.bindings import Binding, Template
 from unsay_core.domain.scope import Action, PrincipalKind
+from unsay_core.settings import EDGE_HEADER
 
 DENIED = {"isAuthorized": False}
 UNDECIDED = {"isAuthorized": True, "context": {"undecided": "true"}}
@@ -374,3 +375,21 @@ def test_a_token_acts_in_its_own_scope_and_in_no_other(
 
 def test_a_skewed_clock_is_less_than_a_cache() -> None:
     assert oidc.SKEW <= timedelta(seconds=60)
+
+
+def test_whoever_comes_around_the_distribution_is_nobody(
+    service: FakeService, issuer: Issuer, now: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    module = authorizer_of(service, monkeypatch)
+    service.edge_secret = "said-by-the-distribution"
+
+    def allowed(**headers: str) -> bool:
+        request = event("authorizer_request")
+        request["headers"] |= {"authorization": f"Bearer {issuer.token(now)}", **headers}
+        return bool(module.handler(request, CONTEXT)["isAuthorized"])
+
+    assert allowed(**{EDGE_HEADER: "said-by-the-distribution"})
+    for other in ({}, {EDGE_HEADER: ""}, {EDGE_HEADER: "said-by-another"}, {EDGE_HEADER: "\udcff"}):
+        assert not allowed(**other), other
+    service.edge_secret = None
+    assert allowed()

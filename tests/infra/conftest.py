@@ -95,8 +95,8 @@ def prod(tmp_path_factory) -> Template:
 
 
 @pytest.fixture(scope="session")
-def own_key(tmp_path_factory) -> Template:
+def guarded(tmp_path_factory) -> Template:
     """What a deployer who trusts nobody else's key, and no open door, asks for."""
-    folder = tmp_path_factory.mktemp("own-key") / "cdk.out"
-    synthesize(str(folder), stage="prod", encryption="cmk")
+    folder = tmp_path_factory.mktemp("guarded") / "cdk.out"
+    synthesize(str(folder), stage="prod", encryption="cmk", waf="cloudfront")
     return Template(folder, "prod")

@@ -30,25 +30,25 @@ def _rule(bucket):
 
 
 @pytest.mark.parametrize("kind", STORES)
-def test_whatever_keeps_something_is_under_the_key(own_key: Template, kind: str):
-    (key,) = own_key.of_type("AWS::KMS::Key")
-    for name, each in own_key.of_type(kind).items():
+def test_whatever_keeps_something_is_under_the_key(guarded: Template, kind: str):
+    (key,) = guarded.of_type("AWS::KMS::Key")
+    for name, each in guarded.of_type(kind).items():
         assert STORES[kind](each["Properties"]) == {"Fn::GetAtt": [key, "Arn"]}, name
 
 
-def test_a_bucket_asks_for_a_key_of_its_own_below_it(own_key: Template):
-    for each in own_key.of_type("AWS::S3::Bucket").values():
+def test_a_bucket_asks_for_a_key_of_its_own_below_it(guarded: Template):
+    for each in guarded.of_type("AWS::S3::Bucket").values():
         assert _rule(each["Properties"])["BucketKeyEnabled"] is True
 
 
-def test_the_key_is_rotated_and_outlives_a_stack_to_keep(own_key: Template):
-    (key,) = own_key.of_type("AWS::KMS::Key").values()
+def test_the_key_is_rotated_and_outlives_a_stack_to_keep(guarded: Template):
+    (key,) = guarded.of_type("AWS::KMS::Key").values()
     assert key["Properties"]["EnableKeyRotation"] is True
     assert key["DeletionPolicy"] == "Retain"
 
 
-def test_principals_of_the_account_use_it_through_the_stores_alone(own_key: Template):
-    (key,) = own_key.of_type("AWS::KMS::Key").values()
+def test_principals_of_the_account_use_it_through_the_stores_alone(guarded: Template):
+    (key,) = guarded.of_type("AWS::KMS::Key").values()
     statements = {each.get("Sid", "Administer"): each for each in key["Properties"]["KeyPolicy"]["Statement"]}
     assert statements.keys() == {"Administer", "ThroughServices", "Logs", "Events", "VectorIndexing"}
     through = statements["ThroughServices"]["Condition"]["StringEquals"]
@@ -59,11 +59,11 @@ def test_principals_of_the_account_use_it_through_the_stores_alone(own_key: Temp
         assert statements[sid]["Condition"], f"{sid} is bound to this account"
 
 
-def test_no_role_may_use_the_key_by_itself(own_key: Template):
+def test_no_role_may_use_the_key_by_itself(guarded: Template):
     documents = [
-        each["Properties"]["PolicyDocument"] for each in own_key.of_type("AWS::IAM::Policy").values()
+        each["Properties"]["PolicyDocument"] for each in guarded.of_type("AWS::IAM::Policy").values()
     ]
-    for role in own_key.of_type("AWS::IAM::Role").values():
+    for role in guarded.of_type("AWS::IAM::Role").values():
         documents += [each["PolicyDocument"] for each in role["Properties"].get("Policies", [])]
     actions = [a for each in documents for s in each["Statement"] for a in listed(s["Action"])]
     assert "dynamodb:PutItem" in actions
@@ -79,11 +79,11 @@ def test_a_word_that_is_no_encryption_is_refused():
         is_own_key(Stack(App(context={"encryption": "rot13"}), "S"))
 
 
-def test_with_the_key_both_packs_and_cfn_lint_find_nothing(own_key: Template):
-    reports = json.loads((own_key.folder / "validation-report.json").read_text())["pluginReports"]
+def test_with_the_key_both_packs_and_cfn_lint_find_nothing(guarded: Template):
+    reports = json.loads((guarded.folder / "validation-report.json").read_text())["pluginReports"]
     assert [each["violations"] for each in reports] == [[], []]
     cfn_lint = Path(sys.executable).with_name("cfn-lint")
-    command = [cfn_lint, "--regions", "us-east-1", "--ignore-checks", "W3005", "--", own_key.path]
+    command = [cfn_lint, "--regions", "us-east-1", "--ignore-checks", "W3005", "--", guarded.path]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
 

@@ -448,6 +448,7 @@ class FakeService:
         self.bindings = MemoryBindings()
         self.tokens = ClaimsAsTokens()
         recent = RecentBindings(self.bindings, self.clock.now)
+        self.edge_secret: str | None = None
         self.authenticator = Authenticator(self.keys, recent, self.tokens, self.keyring, self.clock.now)
         self.uses = UseNotes(self.keys, self.world)
         self.registry = MemoryRegistry()

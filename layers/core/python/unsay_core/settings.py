@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 
 PREFIX = "UNSAY_"
 TABLE_MARK = "TABLE"  # the partition of the mark within each table: no scope's, and of no area
+EDGE_HEADER = "x-unsay-edge"  # by which the authorizer knows what came through the distribution
+NO_EDGE = "none"
 
 
 class MissingSettingError(RuntimeError):
@@ -66,11 +68,13 @@ class AuthorizerSettings(Settings):
     """The authorizer λ: it reads keys and bindings, under its own role.
 
     `oidc` are the issuers whose tokens are taken: a JSON list of `{"issuer", "audiences"}`, maybe empty.
+    `edge_secret_arn` is of what a request has to bring in `EDGE_HEADER`, or `none`.
     """
 
     access_table: str
     pepper_secret_arn: str
     oidc: str
+    edge_secret_arn: str
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)

@@ -34,6 +34,11 @@ def role_id(arn: str, keyring: Keyring) -> str:
     return f"iam_{keyring.actor_digest(arn)}"
 
 
+def came_through(secret: str | None, given: str) -> bool:
+    """Whether a request brings what the one way in adds to it; without a secret every way is one."""
+    return secret is None or hmac.compare_digest(secret.encode(), given.encode("utf-8", "surrogatepass"))
+
+
 class Tokens(Protocol):
     """Whoever checks the tokens of the configured issuers."""
 

@@ -10,7 +10,8 @@ from botocore.config import Config
 from unsay_core.adapters.dynamodb.access import DynamoKeys
 from unsay_core.adapters.dynamodb.bindings import DynamoBindings
 from unsay_core.application.authenticate import Authenticator
-from unsay_core.bootstrap.aws import Authenticating
+from unsay_core.bootstrap.aws import Authenticating, read_secret
+from unsay_core.settings import NO_EDGE
 
 if TYPE_CHECKING:
     from unsay_core.settings import AuthorizerSettings
@@ -33,3 +34,9 @@ class AuthorizerService(Authenticating):
         keys = DynamoKeys(lambda: client, self.settings.access_table)
         bindings = DynamoBindings(lambda: client, self.settings.access_table)
         return Authenticator(keys, bindings.all, self.tokens, self.keyring, self.world.clock.now)
+
+    @cached_property
+    def edge_secret(self) -> str | None:
+        """What requests bring that came through the distribution; None where there is none before the API."""
+        arn = self.settings.edge_secret_arn
+        return None if arn == NO_EDGE else read_secret(self.session, arn)

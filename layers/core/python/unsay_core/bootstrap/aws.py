@@ -95,9 +95,14 @@ EXTRACTOR = Principal("extractor", PrincipalKind.AGENT, ())
 
 def read_keyring(session: boto3.session.Session, secret_arn: str) -> Keyring:
     """The keys of this deployment, derived from its pepper; one call, at cold start."""
-    with translated("the pepper"):
-        secret = session.client("secretsmanager", config=QUICK).get_secret_value(SecretId=secret_arn)
-    return Keyring.from_pepper(secret["SecretString"])
+    return Keyring.from_pepper(read_secret(session, secret_arn))
+
+
+def read_secret(session: boto3.session.Session, arn: str) -> str:
+    """A secret of this deployment; one call."""
+    with translated("the secrets"):
+        found = session.client("secretsmanager", config=QUICK).get_secret_value(SecretId=arn)
+    return str(found["SecretString"])
 
 
 def model_of(session: boto3.session.Session, settings: ExtractSettings | JobsSettings) -> ConverseModel:
