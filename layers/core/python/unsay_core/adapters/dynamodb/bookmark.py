@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from unsay_core.adapters.aws_errors import translated
+from unsay_core.adapters.dynamodb.access import SCHEMA
 from unsay_core.application.reindex import Reached
 
 if TYPE_CHECKING:
@@ -34,7 +35,7 @@ class DynamoBookmark:
 
     def put(self, reached: Reached) -> None:
         """One write."""
-        item = {**self._key, "scope": {"S": reached.scope}, "memory": {"S": reached.memory_id}}
+        item = {**self._key, **SCHEMA, "scope": {"S": reached.scope}, "memory": {"S": reached.memory_id}}
         with translated("the access table"):
             self._client().put_item(TableName=self._table, Item=item)
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from unsay_core.adapters.aws_errors import translated
+from unsay_core.adapters.dynamodb.access import SCHEMA
 from unsay_core.application.ports import ConflictError
 from unsay_core.domain.errors import UnavailableError
 from unsay_core.settings import TABLE_MARK
@@ -93,4 +94,4 @@ class TableMarks:
             pass  # another process was first, and has read the same id
 
     def _item(self, own: str) -> dict[str, Any]:
-        return {**_KEY, _ID: {"S": own}}
+        return {**_KEY, **SCHEMA, _ID: {"S": own}}
