@@ -55,6 +55,27 @@ def test_what_the_user_says_is_remembered_with_its_message_and_quote(
     assert api.recalled("Where do I live?") == [LISBON]
 
 
+def test_ten_turns_cost_one_question_one_search_and_one_transaction_for_their_facts(
+    service: FakeService, api: Caller, talk: Talk
+) -> None:
+    """Beside the lease and the plan, which are one small transaction each."""
+    api.send("PUT", "/v1/policy", {"cadence": {"user_turns": 10}}, query="scope=acme")
+    talk.say(*(f"I own cup {n}." for n in range(10)))
+    (ledger,) = service.ledgers.values()
+    commit, sizes, searches = ledger.commit, [], []
+
+    def counted(change: Any) -> None:
+        sizes.append(len(change))
+        commit(change)
+
+    ledger.commit = counted  # type: ignore[method-assign]
+    service.knowledge_base.before_search = lambda: searches.append(1)
+    drain(service)
+    assert len(api.listed(limit=100)) == 10
+    lease, plan, *writes = sizes
+    assert (len(service.model.asked), len(searches), lease, plan, len(writes)) == (1, 1, 1, 2, 1)
+
+
 def test_one_batch_is_one_question(service: FakeService, talk: Talk) -> None:
     talk.say(*(f"I have {n} cats." for n in range(10)), flush=True)
     drain(service)

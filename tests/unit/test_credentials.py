@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.support.transcripts import TRANSCRIPTS, Transcript
 from unsay_core.extraction.credentials import find_credential, find_in_json, redact, redact_json
 
 HEX = "0123456789abcdef" * 4
@@ -164,6 +165,64 @@ ORDINARY = [
     "ключ от квартиры лежит под ковриком",
     "Donaudampfschifffahrtsgesellschaftskapitän",
 ]
+
+
+# What people write about passwords, with one and without, in many languages.
+DRAWN = MIXED[:24]
+TOLD = {
+    "English": f"My password for the router is {DRAWN}.",
+    "German": f"Mein Passwort ist {DRAWN}.",
+    "French": f"Mon mot de passe est {DRAWN}.",
+    "Spanish": f"Mi contraseña es {DRAWN}.",
+    "Portuguese": f"A minha senha é {DRAWN}.",
+    "Italian": f"La mia password è {DRAWN}.",
+    "Dutch": f"Mijn wachtwoord is {DRAWN}.",
+    "Polish": f"Moje hasło: {DRAWN}.",
+    "Turkish": f"Şifre: {DRAWN}",
+    "Russian": f"Мой пароль: {DRAWN}",
+    "Chinese": f"我的密码是{DRAWN}。",
+    "Japanese": f"パスワードは {DRAWN} です。",
+    "Korean": f"비밀번호는 {DRAWN}",
+    "Arabic": f"كلمة المرور هي {DRAWN}",
+    "Hebrew": f"הסיסמה: {DRAWN}",
+    "Hindi": f"मेरा पासवर्ड है {DRAWN}",
+    "Vietnamese": f"Mật khẩu là {DRAWN}",
+}
+SPOKEN = [
+    "I forgot my password again, and the secret is out.",
+    "Mein Passwort ist zu kurz, sagt die Donaudampfschifffahrtsgesellschaft.",
+    "Mon mot de passe est sur un papier, sous le clavier.",
+    "Mi contraseña es la misma desde hace veinte años.",
+    "A minha senha é o nome do meu cão.",
+    "La password del router è scritta sul retro.",
+    "Mijn wachtwoord is te kort voor de arbeidsongeschiktheidsverzekering.",
+    "Moje hasło jest za krótkie, a klucz leży pod wycieraczką.",
+    "Şifremi unuttum, anahtar kapıda.",
+    "Мой пароль слишком короткий, ключ под ковриком.",
+    "我的密码是我的生日。",
+    "パスワードは秘密です。鍵は玄関にあります。",
+    "비밀번호는 너무 짧아요.",
+    "كلمة المرور قصيرة جدا والمفتاح تحت السجادة.",
+    "הסיסמה שלי קצרה מדי.",
+    "मेरा पासवर्ड बहुत छोटा है।",
+]
+
+
+@pytest.mark.parametrize("language", TOLD)
+def test_a_password_is_found_whatever_its_language(language: str) -> None:
+    assert find_credential(TOLD[language]) == "labelled_token"
+    assert DRAWN not in redact(TOLD[language])
+
+
+@pytest.mark.parametrize("text", SPOKEN)
+def test_people_may_talk_about_passwords(text: str) -> None:
+    assert find_credential(text) is None
+
+
+@pytest.mark.parametrize("transcript", TRANSCRIPTS, ids=[each.name for each in TRANSCRIPTS])
+def test_what_people_say_all_day_is_no_credential(transcript: Transcript) -> None:
+    assert (find_credential(transcript.text) is not None) == (transcript.name == "a secret")
+    assert [said for said in transcript.states if find_credential(said)] == []
 
 
 @pytest.mark.parametrize(("kind", "sample"), SAMPLES)

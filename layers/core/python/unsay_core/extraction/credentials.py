@@ -71,13 +71,23 @@ _PAIR_HOST = re.compile(r"(?i)(?<![a-z])(?:server|host(?:addr)?|data source|addr
 _PLACEHOLDER = re.compile(r"(?i)[*x.…]+|<.*>|\$?\{.*\}|\$\(.*\)|\[.*\]|\$[A-Z_]+|%[A-Z_]*%?")
 
 _KEY_OWNERS = "api|access|secret|private|auth|encryption|signing|master|account|shared|service|license"
-_TELLING_NAMES = rf"(?:{_KEY_OWNERS})[ _-]?key|token|secret|password|passwd|passphrase|pwd|bearer"
+# "Password" in other languages; what they call a key opens doors more often than machines.
+_PASSWORDS = (
+    "passwort|kennwort|mot de passe|contraseña|senha|wachtwoord|hasło|parolă?|şifre|пароль"
+    "|密码|密碼|口令|パスワード|暗証番号|비밀번호|암호|كلمة (?:المرور|السر)|סיסמה|पासवर्ड|รหัสผ่าน|mật khẩu"
+)
+_TELLING_NAMES = (
+    rf"(?:{_KEY_OWNERS})[ _-]?key|token|secret|password|passwd|passphrase|pwd|bearer|{_PASSWORDS}"
+)
 _LABEL = rf"(?:{_TELLING_NAMES}|(?<![A-Za-z])key|(?-i:(?<=[a-z])Key))s?"
 _QUOTE = r"[\"'`“”‘’«»‹›「」『』\\]"
 _OPEN = rf"\s{{0,8}}[\[(<]?{_QUOTE}{{0,2}}\Z"
 _SIGN = r"(?::=|=>|->|[:=：＝])"
 _ASIDE = r"(?:[ \t]{1,4}[\w'’-]{1,24}){0,5}"  # "for the staging database"
-_VERB = r"\s{1,4}(?:is|was|be|to)\b"
+_VERB = (
+    r"(?:\s{1,4}(?:is|was|be|to|ist|lautet|est|es|é|è|jest|este|это|là)\b"
+    r"|\s{0,4}(?:是|为|為|は|が|은|는|이|가|هي|هو|היא|है|คือ))"
+)
 # What stands right before a token: `api_key = "`.
 _ASSIGNED = re.compile(rf"(?i){_LABEL}{_QUOTE}{{0,2}}\s{{0,4}}{_SIGN}{_OPEN}")
 # Or more loosely: `password is '`, `the token for staging: `, `key `.
