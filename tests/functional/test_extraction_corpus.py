@@ -128,7 +128,7 @@ SHAPES: dict[str, Shape] = {
     "throttled": Shape(after(AWAY, AWAY)),
     "too slow": Shape(after(ModelUnavailableError("model_timeout"))),
     # ---- what it says
-    "nothing found": Shape(lambda t: [said()], fate="nothing"),
+    "nothing found": Shape(lambda t: [said()], {"nothing_found": 1}, fate="nothing"),
     "an invention": Shape(
         beside(quote="Qwerty owns a yacht.", content="Qwerty owns a yacht."), {"quote_not_found": 1}
     ),

@@ -93,7 +93,8 @@ def make_plan(
         asking.ask(window)
     if asking.malformed and not (lenient and asking.proposals):
         raise UnusableReplyError("malformed_facts")
-    dropped: Counter[str] = Counter({"malformed": asking.malformed} if asking.malformed else {})
+    nothing = not asking.proposals and not asking.malformed
+    dropped: Counter[str] = Counter({"malformed": asking.malformed, "nothing_found": int(nothing)})
     sources = {n: m for n, m in numbered.items() if n >= first}
     ground = Ground(sources, asking.known, asking.steering.allows_secrets)
     facts = list(_checked(asking.proposals, ground, world, dropped))
