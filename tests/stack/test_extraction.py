@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import json
+import os
 import random
+import subprocess
+import sys
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -127,6 +130,23 @@ def test_a_batch_that_fails_is_set_aside_and_tried_again_when_asked(
     assert run.post("retry").status_code == 202
     run.over()
     assert [memory["content"] for memory in run.memories()] == ["I keep a failing-canary."]
+
+
+def test_an_operator_sends_what_failed_again(
+    client: httpx.Client, stack: Stack, faults: Callable[..., None]
+) -> None:
+    run, unusable = Run(client, "redriven"), {"when": "redriven-canary", "text": "no", "stop": "end_turn"}
+    faults(converse_replies=[unusable] * 3)
+    run.say("I keep a redriven-canary.")
+    run.over("failed")
+    owner = {"AWS_ACCESS_KEY_ID": "test", "AWS_SECRET_ACCESS_KEY": "test", "AWS_DEFAULT_REGION": "us-east-1"}
+    command = [sys.executable, "-m", "unsay_core.admin.cli", "redrive", "extract"]
+    environment = os.environ | owner | {"AWS_ENDPOINT_URL": stack.endpoint_url}
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False, timeout=60)
+    assert done.returncode == 0 and "sent again" in done.stderr, done.stderr
+    run.over()
+    assert [memory["content"] for memory in run.memories()] == ["I keep a redriven-canary."]
+    assert run.verify()
 
 
 def test_a_model_that_is_away_costs_nothing_but_time(
