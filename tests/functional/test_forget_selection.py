@@ -10,7 +10,7 @@ import pytest
 from tests.support.erasing import Eraser
 from tests.support.extraction import Talk
 from tests.support.workers import index_all
-from unsay_core.application.ledger import HEAD, Area
+from unsay_core.application.ledger import HEAD, Area, Delete, ref_of
 from unsay_core.jobs.erasure import Phase
 
 if TYPE_CHECKING:
@@ -310,6 +310,26 @@ def test_a_scope_goes_whole_but_for_its_chain_and_its_tombstones(
     assert api.verify()["ok"] is True
     assert api.listed("acme/twin") == [LISBON]
     assert before == repr([twin.page(area, limit=99) for area in Area])
+
+
+def test_the_name_of_a_scope_goes_with_the_last_erasure_that_needs_it(
+    api: Caller, service: FakeService, eraser: Eraser
+) -> None:
+    one = api.forget(remembered(api, LISBON))
+    remembered(api, PORTO)
+    service.clock.pass_(seconds=1)
+    answer = eraser.forget(all=True, confirm="acme/alice")
+    eraser.run(answer)
+    settled = service.ledgers[eraser.scope_id].page(Area.PENDING, limit=99)
+    eraser.ledger.commit(tuple(Delete(ref_of(each)) for each in settled))
+    eraser.run(answer)
+    assert api.receipt(answer["id"])["waits_for"] == "an earlier erasure"
+    eraser.run(one)
+    eraser.run(answer)
+    assert [api.receipt(each["id"])["state"] for each in (one, answer)] == ["complete", "complete"]
+    head = eraser.ledger.read([HEAD]).get(HEAD)
+    assert head is not None
+    assert head.scope is None
 
 
 def test_after_a_scope_was_erased_what_was_said_before_comes_back_empty_and_new_life_is_possible(

@@ -110,7 +110,20 @@ def prove(erasure: Erasure, scope: JobScope, world: World) -> Erasure:
     if further is not None:
         after = replace(erasure, cursor=further, waits_for=None)
         return settle(partial(_moved, erasure, after, scope, world), world)
-    return settle(lambda: _complete(erasure, scope, world), world)
+    others = [each for each in _at_work(scope) if each.id != erasure.id]
+    if erasure.is_whole_scope and any(each.requested_at < erasure.requested_at for each in others):
+        # The scope's name goes with this one, and each needs it to be opened by.
+        noted = replace(erasure, waits_for="an earlier erasure")
+        if noted != erasure:
+            settle(partial(_moved, erasure, noted, scope, world), world)
+        raise NotYetError(INDEX_PAUSE)
+    return settle(lambda: _complete(erasure, scope, world, is_last=not others), world)
+
+
+def _at_work(scope: JobScope) -> list[Erasure]:
+    """The erasures of the scope that are not over, of the latest hundred."""
+    latest = scope.ledger.page(Area.ERASURE, limit=100, newest_first=True)
+    return [each for each in latest if isinstance(each, Erasure) and not each.is_over]
 
 
 def _erased(erasure: Erasure, scope: JobScope) -> tuple[Sequence[str], str | None]:
@@ -291,7 +304,7 @@ def _note_waiting(erasure: Erasure, holding: dict[str, str], scope: JobScope, wo
     settle(attempt, world)
 
 
-def _complete(erasure: Erasure, scope: JobScope, world: World) -> Erasure:
+def _complete(erasure: Erasure, scope: JobScope, world: World, *, is_last: bool) -> Erasure:
     """Every store was seen without it: the receipt says so, and loses the words of its selector.
 
     Of a forget that named one memory the audit has its one entry already.
@@ -299,10 +312,8 @@ def _complete(erasure: Erasure, scope: JobScope, world: World) -> Erasure:
     if erasure.remaining:
         proven = replace(erasure, phase=Phase.COMPLETE, waits_for=None, remaining=())
         return _moved(erasure, replace(proven, proven_at=world.clock.now()), scope, world)
-    others = [e for e in scope.ledger.page(Area.ERASURE, limit=100) if isinstance(e, Erasure)]
     draft = Draft(scope, world.clock.now(), [erasure_ref(erasure.id)])
     entry = draft.record(Happening(Event.PROVEN, reason=erasure.reason.value, erasure_id=erasure.id))
-    is_last = all(other.is_over or other.id == erasure.id for other in others)
     if erasure.is_whole_scope and is_last and not (draft.head.memories or draft.head.fences):
         draft.forget_name()
     done = replace(
