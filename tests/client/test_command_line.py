@@ -21,6 +21,7 @@ os.environ.setdefault("POWERTOOLS_TRACE_DISABLED", "true")
 from tests.support.fakes import FakeService
 from tests.support.http import Caller, principal
 from tests.support.server import served
+from tests.support.workers import index_all, settle
 from unsay.cli import app
 from unsay.cli.app import exit_code
 from unsay_core.domain.scope import Action
@@ -338,6 +339,16 @@ def test_a_person_decides_takes_back_and_decides_again(caller, service, monkeypa
     assert states[waiting[0]] == ("active", "verified")
     assert states[waiting[1]] == ("rejected", "disputed")
     assert states[waiting[2]] == ("active", "disputed")
+
+
+def test_what_is_believed_nearest_stands_beside_what_waits(caller, service, monkeypatch):
+    known = caller.remember("Alice lives in [b]Lisbon[/b].", SCOPE)
+    doubted = caller.remember("Alice lives in Porto.", SCOPE)
+    index_all(caller.service)
+    settle(caller.service)
+    caller.dispute(doubted["id"], scope=SCOPE)
+    code, text = at_a_terminal(monkeypatch, "review", "--state", "disputed", typed=[("uit", "q")])
+    assert (code, "beside it: Alice lives in [b]Lisbon[/b]." in text) == (0, True), known["id"]
 
 
 def test_flags_go_over_the_environment_and_that_over_the_profile(caller, service, monkeypatch, home):

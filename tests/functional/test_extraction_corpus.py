@@ -13,6 +13,7 @@ from typing import Any, Literal
 
 import pytest
 
+from tests.support.erasing import Eraser
 from tests.support.extraction import AWAY, Reply, Talk, drain, fact, said, wrote
 from tests.support.fakes import FakeService
 from tests.support.http import Caller
@@ -221,3 +222,33 @@ def test_the_same_memories_come_of_it_whatever_the_reply_looks_like(name: str) -
             quote = " ".join(memory["source"]["quote"].split())
             assert quote in " ".join(transcript.text.split()), where
             assert (memory["trust"], memory["source"]["message_seqs"]) == ("asserted", [2]), where
+
+
+def test_every_memory_leads_to_its_message_and_goes_with_its_conversation() -> None:
+    """The walk of the evidence: of all that was extracted, whatever it came from and however often."""
+    service = FakeService()
+    api = Caller(service)
+    runs = {f"run-{number}": transcript for number, transcript in enumerate(TRANSCRIPTS)}
+    for run_id, transcript in runs.items():
+        for again in ("", "-again"):
+            service.model.replies = [said(*(fact(HEARD, sentence) for sentence in transcript.states))]
+            talk = Talk(api, f"{run_id}{again}")
+            talk.say("Well?", role="assistant")
+            talk.say(transcript.text, flush=True)
+            drain(service)
+    walked = 0
+    for memory in api.list(limit=100)["items"]:
+        for source in (memory["source"], *memory["corroborations"]):
+            messages = {m["seq"]: m for m in Talk(api, source["run_id"]).read()["messages"]}
+            (seq,) = source["message_seqs"]
+            assert messages[seq]["role"] == "user"
+            assert " ".join(source["quote"].split()) in " ".join(messages[seq]["content"].split())
+            walked += 1
+    stated = sum(len(transcript.states) for transcript in TRANSCRIPTS)
+    assert walked >= 2 * stated - len(TRANSCRIPTS), "each fact was said twice"
+    eraser = Eraser(service, api)
+    for run_id in ("run-0", "run-0-again"):
+        eraser.finish(eraser.forget(run_id=run_id))
+    left = api.listed(limit=100)
+    assert not set(left) & set(runs["run-0"].states)
+    assert set(runs["run-1"].states) <= set(left), "the control"

@@ -15,8 +15,11 @@ from unsay.cli import show
 from unsay.cli.session import JsonOption, LimitOption, ScopeOption, Session, answer
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from unsay_core.contracts.schemas import ReviewItemOut
 
+NEAR = 3  # believed memories shown beside one that waits
 _HELP = "[b]a[/b]pprove · [b]r[/b]eject · [b]s[/b]kip · [b]u[/b]ndo · [b]q[/b]uit"
 
 
@@ -76,11 +79,21 @@ class _Sitting:
 
     def _ask(self, item: ReviewItemOut, number: int, total: int) -> str:
         self._console.print(show.memory(item), f"{number} of {total}: waits because of", *_why(item))
+        for content in self._near(item):
+            self._console.print(f"beside it: {show.visible(content)}", markup=False, highlight=False)
         self._console.print(_HELP)
         said = ""
         while said not in tuple("arsuq"):
             said = typer.getchar()[:1].lower()
         return said
+
+    def _near(self, item: ReviewItemOut) -> Iterator[str]:
+        """What is believed nearest to it, as far as this person may read it."""
+        for memory_id in item.nearest[:NEAR]:
+            try:
+                yield self._memory.get(memory_id, scope=item.scope).content
+            except (unsay.ForbiddenError, unsay.NotFoundError):
+                continue
 
     def _decision(self, item: ReviewItemOut, said: str) -> _Decision:
         if said != "r":

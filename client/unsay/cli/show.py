@@ -74,7 +74,7 @@ def memory(found: schemas.MemoryOut) -> RenderableType:
         "data": None if found.data is None else exact_json.dumps(found.data),
         "metadata": exact_json.dumps(found.metadata) if found.metadata else None,
     }
-    title = f"{found.id} · version {found.version} · {escape(_visible(found.scope))}"
+    title = f"{found.id} · version {found.version} · {escape(visible(found.scope))}"
     return Panel(
         Group(Text(found.content, style="bold"), Text(), _pairs(facts)), title=title, title_align="left"
     )
@@ -192,10 +192,10 @@ def _cell(value: object) -> Text:
     if isinstance(value, datetime):
         return Text(value.strftime("%Y-%m-%d %H:%M"))
     shown = "" if value is None else str(value)
-    return Text(_visible(shown), style=_STYLES.get(shown, ""))
+    return Text(visible(shown), style=_STYLES.get(shown, ""))
 
 
-def _visible(text: str) -> str:
+def visible(text: str) -> str:
     """Nothing that a terminal would obey: control and direction characters become marks."""
     return "".join(c if c.isprintable() or c in _HARMLESS else "\N{REPLACEMENT CHARACTER}" for c in text)
 
