@@ -162,6 +162,7 @@ ALARMS = (
         1,
     ),
     _foreign_hits("api"),
+    _foreign_hits("mcp"),
     _foreign_hits("extract"),
 )
 PAGES = tuple(dict.fromkeys(alarm.page for alarm in ALARMS))

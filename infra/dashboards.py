@@ -33,7 +33,7 @@ from unsay_core.metrics import (
     WRITE_TO_RECALLABLE,
 )
 
-FUNCTIONS = ("api", "authorizer", "project", "index", "extract", "jobs", "sweep")
+FUNCTIONS = ("api", "mcp", "authorizer", "project", "index", "extract", "jobs", "sweep")
 QUEUES = ("index", "project", "extract", "jobs")
 
 
@@ -121,7 +121,7 @@ MEMORY = Board(
         Graph("Merged by consolidations", (Own(MEMORIES_MERGED, "jobs", "Sum"),)),
         Graph(
             "Hits dropped for their scope",
-            (Own(FOREIGN_HITS, "api", "Sum"), Own(FOREIGN_HITS, "extract", "Sum")),
+            tuple(Own(FOREIGN_HITS, name, "Sum") for name in ("api", "mcp", "extract")),
         ),
     ),
 )

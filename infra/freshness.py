@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 ROOT = Path(__file__).resolve().parent.parent
 OUTDIR = ROOT / "cdk.out"
 FILES = ("app.py", "cdk.json", "pyproject.toml", "uv.lock")
-FOLDERS = ("infra", "functions", "layers/core/python")
+FOLDERS = ("infra", "functions", "layers/core/python", "client/unsay")
 
 
 def configured_context() -> dict[str, Any]:

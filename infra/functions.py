@@ -17,6 +17,8 @@ from unsay_core.metrics import NAMESPACE
 from unsay_core.settings import variables
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from aws_cdk import aws_sqs as sqs
 
     from infra.stage import Stage
@@ -40,9 +42,10 @@ class Size:
     timeout_seconds: int
 
 
-# The gateway gives up after 30 s: the api λ has to answer, with an error if need be, before that.
+# The gateway gives up after 30 s: what it calls has to answer, with an error if need be, before that.
 SIZES = {
     "api": Size(memory_mb=1024, timeout_seconds=29),
+    "mcp": Size(memory_mb=1024, timeout_seconds=29),
     "authorizer": Size(memory_mb=512, timeout_seconds=10),
     "project": Size(memory_mb=512, timeout_seconds=60),
     "index": Size(memory_mb=512, timeout_seconds=45),
@@ -56,7 +59,13 @@ class PythonFunction(Construct):
     """One λ with its log group and its own least-privilege role."""
 
     def __init__(
-        self, scope: Construct, construct_id: str, *, name: str, layers: Layers, stage: Stage
+        self,
+        scope: Construct,
+        construct_id: str,
+        *,
+        name: str,
+        layers: Sequence[lambda_.LayerVersion],
+        stage: Stage,
     ) -> None:
         super().__init__(scope, construct_id)
         self._name = name
@@ -68,7 +77,7 @@ class PythonFunction(Construct):
             description=f"unsay {name}",
             handler=f"functions.{name}.handler.handler",
             code=functions_code(),
-            layers=[layers.core, layers.deps],
+            layers=list(layers),
             runtime=RUNTIME,
             architecture=ARCHITECTURE,
             memory_size=SIZES[name].memory_mb,
@@ -128,13 +137,14 @@ class PythonFunction(Construct):
 
 
 class Functions(Construct):
-    """The λs of the service, all from one code asset and the same two layers."""
+    """The λs of the service, all from one code asset and the same two layers; that of MCP has two more."""
 
     def __init__(self, scope: Construct, construct_id: str, *, stage: Stage) -> None:
         super().__init__(scope, construct_id)
         self._layers = Layers(self, "Layers")
         self._stage = stage
         self.api = self._function("api")
+        self.mcp = self._function("mcp", self._layers.client, self._layers.mcp)
         self.authorizer = self._function("authorizer")
         self.project = self._function("project")
         self.index = self._function("index")
@@ -147,6 +157,7 @@ class Functions(Construct):
         """Every λ by the name of its package in `functions/`."""
         return {
             "api": self.api,
+            "mcp": self.mcp,
             "authorizer": self.authorizer,
             "project": self.project,
             "index": self.index,
@@ -155,8 +166,9 @@ class Functions(Construct):
             "sweep": self.sweep,
         }
 
-    def _function(self, name: str) -> PythonFunction:
-        made = PythonFunction(self, name.capitalize(), name=name, layers=self._layers, stage=self._stage)
+    def _function(self, name: str, *more: lambda_.LayerVersion) -> PythonFunction:
+        layers = [self._layers.core, self._layers.deps, *more]
+        made = PythonFunction(self, name.capitalize(), name=name, layers=layers, stage=self._stage)
         for variable, value in _telemetry(name).items():
             made.function.add_environment(variable, value)
         return made

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from infra.stage import Stage
 
 SIGNED_PATHS = "/iam/v1/{proxy+}"  # the same calls, for callers that sign with AWS credentials
+MCP_PATH = "/mcp"
 PUBLIC_PATHS = ("/v1/health", "/v1/openapi.json")
 CREDENTIAL = "$request.header.Authorization"
 # How long a revoked key may still be believed.
@@ -37,7 +38,7 @@ ACCESS_LOG = {
 
 
 class HttpApi(Construct):
-    """One `$default` route to the api λ, denied by default, and one for whom IAM vouches.
+    """One `$default` route to the api λ, denied by default, one for whom IAM vouches, and MCP's.
 
     With a `header`, whoever comes without it is nobody: the gateway does not ask who they are.
     """
@@ -48,6 +49,7 @@ class HttpApi(Construct):
         construct_id: str,
         *,
         api: PythonFunction,
+        mcp: PythonFunction,
         authorizer: PythonFunction,
         stage: Stage,
         header: str | None = None,
@@ -72,6 +74,13 @@ class HttpApi(Construct):
         )
         self.api.add_routes(
             path=SIGNED_PATHS, integration=integration, authorizer=authorizers.HttpIamAuthorizer()
+        )
+        # By the default authorizer, like everything else.
+        self.api.add_routes(
+            path=MCP_PATH,
+            integration=integrations.HttpLambdaIntegration(
+                "Mcp", mcp.function, scope_permission_to_route=False
+            ),
         )
         for path in PUBLIC_PATHS:
             self._open_route(path, integration)

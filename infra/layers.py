@@ -1,4 +1,4 @@
-"""The code the λs run: one functions asset and two layers, built on any machine without Docker."""
+"""The code the λs run: one functions asset and its layers, built on any machine without Docker."""
 
 from __future__ import annotations
 
@@ -7,7 +7,10 @@ import shutil
 import subprocess
 import sys
 import tempfile
+from contextlib import contextmanager
+from itertools import chain
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from aws_cdk import IgnoreMode
 from aws_cdk import aws_lambda as lambda_
@@ -15,12 +18,17 @@ from constructs import Construct
 
 from infra.freshness import ROOT
 
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
 # What Lambda's arm64 Python runs, whatever machine builds it.
 PLATFORM = ["--python-platform", "aarch64-manylinux2014", "--python-version", "3.13"]
 LOCKED_WHEELS = ["--no-deps", "--require-hashes", "--only-binary", ":all:", "--no-compile-bytecode"]
 RUNTIME = lambda_.Runtime.PYTHON_3_13
 ARCHITECTURE = lambda_.Architecture.ARM_64
 BUILD = ROOT / "build" / "layers"
+# Beside third-party code in its layer: what it was made of, for whoever builds it for another machine.
+REQUIREMENTS = "requirements.txt"
 BYTECODE = ["**/__pycache__/", "**/*.pyc"]
 FUNCTIONS_ONLY = [
     "/*",
@@ -44,7 +52,9 @@ class Layers(Construct):
                 str(ROOT / "layers" / "core"), exclude=BYTECODE, ignore_mode=IgnoreMode.GIT
             ),
         )
-        self.deps = self._layer("Deps", "third-party code, from uv.lock", deps_code())
+        self.deps = self._layer("Deps", "third-party code, from uv.lock", third_party("deps", _shared()))
+        self.client = self._layer("Client", "the client, with the tools of MCP", client_code())
+        self.mcp = self._layer("Mcp", "third-party code for MCP, from uv.lock", third_party("mcp", _mcp()))
 
     def _layer(self, construct_id: str, description: str, code: lambda_.Code) -> lambda_.LayerVersion:
         return lambda_.LayerVersion(
@@ -66,38 +76,70 @@ def functions_code() -> lambda_.Code:
     )
 
 
-def deps_code() -> lambda_.Code:
-    """The locked `layer` group for Lambda's own platform, rebuilt only when the lock changes it."""
-    requirements = _locked_requirements()
-    recipe = " ".join(PLATFORM + LOCKED_WHEELS)
+def third_party(name: str, requirements: str) -> lambda_.Code:
+    """Locked wheels for Lambda's own platform, rebuilt only when the lock changes them."""
+    recipe = " ".join([*PLATFORM, *LOCKED_WHEELS, REQUIREMENTS])
     digest = hashlib.sha256(f"{recipe}\n{requirements}".encode()).hexdigest()
-    folder = BUILD / f"deps-{digest[:16]}"
+    folder = BUILD / f"{name}-{digest[:16]}"
     if not folder.is_dir():
         install(requirements, folder)
     return lambda_.Code.from_asset(str(folder), asset_hash=digest)
 
 
+def client_code() -> lambda_.Code:
+    """The package `unsay` where a layer has to have it: below `python/`."""
+    package = ROOT / "client" / "unsay"
+    digest = hashlib.sha256()
+    for path in sorted(package.rglob("*.py")):
+        digest.update(f"{path.relative_to(package)}\n".encode() + path.read_bytes())
+    folder = BUILD / f"client-{digest.hexdigest()[:16]}"
+    if not folder.is_dir():
+        with _building(folder) as layer:
+            ignored = shutil.ignore_patterns("__pycache__")
+            shutil.copytree(package, layer / "python" / "unsay", ignore=ignored)
+    return lambda_.Code.from_asset(str(folder))
+
+
 def install(requirements: str, folder: Path) -> None:
-    """Build beside the final folder and rename: an interrupted build leaves nothing that looks whole.
+    """Install what is locked, for Lambda's own platform.
 
     Raises `RuntimeError` with uv's own words when a requirement cannot be installed for that platform.
     """
-    folder.parent.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(dir=folder.parent, prefix="building-") as scratch:
-        target = Path(scratch, "layer", "python")
+    with _building(folder) as layer:
+        target = layer / "python"
         into_target = ["pip", "install", "-r", "-", "--target", str(target)]
         _uv(*into_target, *PLATFORM, *LOCKED_WHEELS, stdin=requirements)
         # Console scripts name this machine's interpreter, and no λ runs them.
         shutil.rmtree(target / "bin", ignore_errors=True)
         (target / ".lock").unlink(missing_ok=True)
+        (layer / REQUIREMENTS).write_text(requirements)
+
+
+@contextmanager
+def _building(folder: Path) -> Iterator[Path]:
+    """Build beside the final folder and rename: an interrupted build leaves nothing that looks whole."""
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=folder.parent, prefix="building-") as scratch:
+        layer = Path(scratch, "layer")
+        yield layer
         # Two builds may race: whoever comes second finds the same content in place.
         if not folder.is_dir():
-            target.parent.rename(folder)
+            layer.rename(folder)
 
 
-def _locked_requirements() -> str:
+def _shared() -> str:
+    return _locked("layer")
+
+
+def _mcp() -> str:
+    """What MCP needs, less what is in the layer that every λ has."""
+    names = [line.partition("==")[0] for line in _locked("layer", "--no-hashes").splitlines()]
+    return _locked("layer-mcp", *chain.from_iterable(("--prune", name) for name in names))
+
+
+def _locked(group: str, *options: str) -> str:
     plain = ["--no-emit-project", "--no-header", "--no-annotate"]
-    return _uv("export", "--frozen", "--only-group", "layer", *plain)
+    return _uv("export", "--frozen", "--only-group", group, *plain, *options)
 
 
 def _uv(*arguments: str, stdin: str = "") -> str:

@@ -34,6 +34,7 @@ OWN_ROOT = f"${{aws:PrincipalTag/{ROOT_TAG}}}"
 ALL_AREAS = "*"
 LEDGER, RECORD = "ledger", "record"
 LISTING = "ListBucket"
+SERVING = ("api", "mcp")  # the λs that callers reach
 LIST, ADD = "list", "add"  # what a role may do with the anchors of its scope; nobody may do both, or more
 
 
@@ -73,10 +74,10 @@ READ = (Items("LedgerRead", LEDGER, READS), Items("RecordRead", RECORD, READS))
 # work, R reviews, L edges, C conversations, Q batches that are due, I idempotency, E erasures, J jobs, X
 # postings of words, W the words that each memory is posted under. Of the record: T tombstones, A audit.
 ROLES = (
-    ScopeRole("Reader", trusted=("api",), items=READ, anchors=LIST, knowledge_base=("Retrieve",)),
+    ScopeRole("Reader", trusted=SERVING, items=READ, anchors=LIST, knowledge_base=("Retrieve",)),
     ScopeRole(
         "Writer",
-        trusted=("api",),
+        trusted=SERVING,
         items=(
             *READ,
             Items("LedgerPut", LEDGER, ("PutItem",), "HMVDKPRCQIJ"),
@@ -88,7 +89,7 @@ ROLES = (
     ),
     ScopeRole(
         "Eraser",
-        trusted=("api",),
+        trusted=SERVING,
         items=(
             *READ,
             Items("LedgerPut", LEDGER, ("PutItem",), "HMVPREIKC"),
@@ -193,13 +194,13 @@ class RootRole:
 # An index holds all scopes of a root, so its roles open a root, and nothing else: no item, no document.
 # QueryVectors with a filter needs GetVectors too.
 ROOT_ROLES = (
-    RootRole("Finder", trusted=("api", "extract", "jobs"), actions=("QueryVectors", "GetVectors")),
+    RootRole("Finder", trusted=(*SERVING, "extract", "jobs"), actions=("QueryVectors", "GetVectors")),
     RootRole(
         "Indexer", trusted=("index",), actions=("CreateIndex", "PutVectors", "GetVectors", "DeleteVectors")
     ),
 )
 # Keys and grants belong to no scope: their role carries no tag and reaches no other table.
-ACCESS_TRUSTED = ("api",)
+ACCESS_TRUSTED = SERVING
 ACCESS_ACTIONS = ("GetItem", "PutItem", "UpdateItem", "Query", "ConditionCheckItem")
 # The names of scopes lie beside them. Who notes one may add to that list and read or reach nothing else.
 REGISTRAR_TRUSTED = ("project",)

@@ -13,15 +13,16 @@ from infra.edge import Door, Edge, web_acl_wanted
 from infra.encryption import OwnKey, is_own_key
 from infra.extraction import Extraction
 from infra.functions import Functions
-from infra.http_api import HttpApi
+from infra.http_api import MCP_PATH, HttpApi
 from infra.index import IndexGenerations, index_specs
 from infra.intake import Intake
 from infra.jobs import Jobs
 from infra.ledger import RECOVERY_DAYS, Tables
+from infra.mcp import read_only_setting
 from infra.oidc import oidc_setting
 from infra.pepper import Pepper
 from infra.projection import Projection
-from infra.scope_roles import ScopeRoles
+from infra.scope_roles import SERVING, ScopeRoles
 from infra.transfers import Transfers
 from infra.watch import Watch
 from unsay_core.settings import (
@@ -33,6 +34,7 @@ from unsay_core.settings import (
     ExtractSettings,
     IndexSettings,
     JobsSettings,
+    McpSettings,
     ProjectSettings,
     SweepSettings,
 )
@@ -81,6 +83,7 @@ class UnsayStack(Stack):
             self,
             "Http",
             api=self.functions.api,
+            mcp=self.functions.mcp,
             authorizer=self.functions.authorizer,
             stage=stage,
             header=EDGE_HEADER if self.door else None,
@@ -109,30 +112,17 @@ class UnsayStack(Stack):
         self._outputs()
 
     def _wire_requests(self) -> None:
-        api, authorizer = self.functions.api, self.functions.authorizer
+        api, mcp, authorizer = self.functions.api, self.functions.mcp, self.functions.authorizer
         issuers = oidc_setting(self.node.try_get_context("oidc"))
-        api.configure(
-            ApiSettings,
-            ledger_table=self.tables.ledger.table_name,
-            record_table=self.tables.record.table_name,
-            access_table=self.tables.access.table_name,
-            documents_bucket=self.documents.bucket.bucket_name,
-            anchors_bucket=self.anchors.bucket.bucket_name,
-            intake_bucket=self.intake.bucket.bucket_name,
-            transfers_bucket=self.transfers.bucket.bucket_name,
-            index_generations=self.index.setting(self.scope_roles.arn),
-            reader_role_arn=self.scope_roles.arn("Reader"),
-            writer_role_arn=self.scope_roles.arn("Writer"),
-            eraser_role_arn=self.scope_roles.arn("Eraser"),
-            carrier_role_arn=self.scope_roles.arn("Carrier"),
-            access_role_arn=self.scope_roles.arn("Access"),
-            pepper_secret_arn=self.pepper.arn,
-            oidc=issuers,
-        )
-        self.scope_roles.let_assume(
-            api.role, "Reader", "Writer", "Eraser", "Carrier", "Access", *self.scope_roles.of_roots_for("api")
-        )
+        serving = self._serving(issuers)
+        api.configure(ApiSettings, **serving)
+        read_only = read_only_setting(self.node.try_get_context("mcp_read_only"))
+        mcp.configure(McpSettings, read_only=read_only, **serving)
+        both = "Reader", "Writer", "Eraser", "Access"
+        self.scope_roles.let_assume(api.role, *both, "Carrier", *self.scope_roles.of_roots_for("api"))
+        self.scope_roles.let_assume(mcp.role, *both, *self.scope_roles.of_roots_for("mcp"))
         self._let_read_pepper(api.role)
+        self._let_read_pepper(mcp.role)
         authorizer.configure(
             AuthorizerSettings,
             access_table=self.tables.access.table_name,
@@ -145,6 +135,26 @@ class UnsayStack(Stack):
             self._let_read_secret(authorizer.role, "ReadDoor", self.door.arn)
         self._let_read_access(authorizer.role, "ReadKeys", "GetItem", "KEYS", "DELEGATION#*")
         self._let_read_access(authorizer.role, "ReadBindings", "Query", "BINDINGS")
+
+    def _serving(self, issuers: str) -> dict[str, str]:
+        """What the λs are told that callers reach."""
+        return {
+            "ledger_table": self.tables.ledger.table_name,
+            "record_table": self.tables.record.table_name,
+            "access_table": self.tables.access.table_name,
+            "documents_bucket": self.documents.bucket.bucket_name,
+            "anchors_bucket": self.anchors.bucket.bucket_name,
+            "intake_bucket": self.intake.bucket.bucket_name,
+            "transfers_bucket": self.transfers.bucket.bucket_name,
+            "index_generations": self.index.setting(self.scope_roles.arn),
+            "reader_role_arn": self.scope_roles.arn("Reader"),
+            "writer_role_arn": self.scope_roles.arn("Writer"),
+            "eraser_role_arn": self.scope_roles.arn("Eraser"),
+            "carrier_role_arn": self.scope_roles.arn("Carrier"),
+            "access_role_arn": self.scope_roles.arn("Access"),
+            "pepper_secret_arn": self.pepper.arn,
+            "oidc": issuers,
+        }
 
     def _wire_projection(self) -> None:
         project, index = self.functions.project, self.functions.index
@@ -234,11 +244,11 @@ class UnsayStack(Stack):
         self.jobs.run_sweep(sweep, self.tables.ledger)
 
     def _let_tell_tables(self) -> None:
-        """Each λ that opens scopes sees which tables it has, by an entry that is no scope's; one makes it."""
+        """Each λ that opens scopes sees which tables it has, by a mark of no scope; who serves makes it."""
         tables = [self.tables.ledger.table_arn, self.tables.record.table_arn]
-        opening = ("api", "project", "index", "extract", "jobs", "sweep")
+        opening = (*SERVING, "project", "index", "extract", "jobs", "sweep")
         for name, role in ((each, self.functions.all[each].role) for each in opening):
-            marking = ["dynamodb:PutItem"] if name == "api" else []
+            marking = ["dynamodb:PutItem"] if name in SERVING else []
             role.add_to_policy(
                 iam.PolicyStatement(sid="KnowTables", actions=["dynamodb:DescribeTable"], resources=tables)
             )
@@ -279,6 +289,7 @@ class UnsayStack(Stack):
     def _outputs(self) -> None:
         outputs = {
             "ApiUrl": self.url,
+            "McpUrl": f"{self.url}{MCP_PATH}",
             "ApiId": self.http_api.api.api_id,
             "EventBusName": self.projection.bus.event_bus_name,
             "LedgerTable": self.tables.ledger.table_name,

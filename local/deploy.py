@@ -101,7 +101,7 @@ class _Deployment:
             bucket, key = _local(destination["bucketName"]), _local(destination["objectKey"])
             found = self._published(bucket, key)
             if found is None:
-                body = host_layer() if third_party else _content(source, asset["source"]["packaging"])
+                body = host_layer(source) if third_party else _content(source, asset["source"]["packaging"])
                 self._s3.put_object(Bucket=bucket, Key=key, Body=body, Metadata=metadata)
                 uploaded = True
             elif found != metadata:

@@ -1,4 +1,4 @@
-"""The one port's front: the deployed API at `/v1/*` and `/iam/v1/*`, the control URL, behind them AWS."""
+"""The one port's front: the deployed API at `/v1/*`, `/iam/v1/*`, `/mcp`, the control URL, behind it AWS."""
 
 from __future__ import annotations
 
@@ -105,7 +105,7 @@ def _is_api_call(scope: Scope) -> bool:
     """Whether a request is for the deployed API: several AWS services have paths below /v1 too, but sign."""
     if scope["type"] != "http":
         return False
-    if scope["path"].startswith("/iam/v1/"):
+    if scope["path"] == "/mcp" or scope["path"].startswith("/iam/v1/"):
         return True
     if not scope["path"].startswith("/v1/"):
         return False

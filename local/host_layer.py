@@ -1,6 +1,6 @@
-"""The third-party layer for this machine: what uv.lock pins, with the wheels of the running Python.
+"""The layers of third-party code for this machine: the same pins, with the wheels of the running Python.
 
-The one in `cdk.out` holds wheels for Lambda's arm64, which do not load here.
+Those in `cdk.out` hold wheels for Lambda's arm64, which do not load here.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from local.archive import zipped
 ROOT = Path(__file__).resolve().parents[1]
 _BUILD = ROOT / "build" / "host"
 _RECIPE = 2
+_REQUIREMENTS = "requirements.txt"  # in a layer of third-party code, beside the code: what it was made of
 
 
 class LayerError(RuntimeError):
@@ -30,23 +31,23 @@ def host_tag() -> str:
 
 def is_third_party(source: Path) -> bool:
     """Whether an asset folder is a layer of installed distributions, and not our own code."""
-    return source.is_dir() and any(source.glob("python/*.dist-info"))
+    return (source / _REQUIREMENTS).is_file()
 
 
-def host_layer() -> bytes:
-    """The layer's zip, built when uv.lock, the Python or this recipe has changed since the last build."""
-    lock = hashlib.sha256((ROOT / "uv.lock").read_bytes()).hexdigest()[:16]
-    archive = _BUILD / f"deps-{lock}-{host_tag()}-{_RECIPE}.zip"
+def host_layer(source: Path) -> bytes:
+    """A layer's zip, built when its pins, the Python or this recipe has changed since the last build."""
+    requirements = (source / _REQUIREMENTS).read_text()
+    pins = hashlib.sha256(requirements.encode()).hexdigest()[:16]
+    archive = _BUILD / f"deps-{pins}-{host_tag()}-{_RECIPE}.zip"
     if not archive.exists():
-        _build(archive)
+        _build(requirements, archive)
     return archive.read_bytes()
 
 
-def _build(archive: Path) -> None:
+def _build(requirements: str, archive: Path) -> None:
     archive.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=archive.parent) as scratch:
         target = Path(scratch, "layer", "python")
-        requirements = _uv("export", "--frozen", "--only-group", "layer", "--no-emit-project", "--no-header")
         _uv(
             *("pip", "install", "-r", "-", "--no-deps", "--require-hashes", "--only-binary", ":all:"),
             *("--python", sys.executable, "--target", str(target)),

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from unsay.asking import Ask
     from unsay.client import AsyncMemory, Memory, connect, connect_async, every, every_async
-    from unsay.embedding import Embedder
+    from unsay.embedding import Embedder, Extractor
     from unsay.errors import (
         AlreadyForgottenError,
         BusyError,
@@ -55,6 +55,7 @@ if TYPE_CHECKING:
         WrongStatusError,
     )
     from unsay.injector import InjectionCounts, Injector
+    from unsay.signing import AwsAuth
     from unsay.verbs import KEEP
     from unsay_core.contracts.conversations import (
         BatchStateOut,
@@ -102,6 +103,7 @@ __all__ = [
     "Ask",
     "AsyncMemory",
     "AuditOut",
+    "AwsAuth",
     "BatchOut",
     "BatchStateOut",
     "Because",
@@ -114,6 +116,7 @@ __all__ = [
     "ErasuresOut",
     "EventOut",
     "ExtractionOut",
+    "Extractor",
     "ForbiddenError",
     "ForgottenError",
     "HandedOut",
@@ -188,6 +191,7 @@ _PLACES = (
     "unsay.asking",
     "unsay.embedding",
     "unsay.injector",
+    "unsay.signing",
     "unsay.verbs",
     "unsay_core.contracts.schemas",
     "unsay_core.contracts.conversations",

@@ -15,7 +15,8 @@ if TYPE_CHECKING:
     import httpx
 
     from unsay.asking import A, Ask
-    from unsay.embedding import Choice
+    from unsay.embedding import Choice, Extractor
+    from unsay.signing import AwsAuth
     from unsay.transport import AsyncTransport, Transport
 
 DEFAULT_TIMEOUT_SECONDS = 30.0
@@ -40,43 +41,52 @@ def connect(
     url: str,
     *,
     token: str | None = None,
+    aws: AwsAuth | None = None,
     timeout: float = DEFAULT_TIMEOUT_SECONDS,
     embedder: Choice = "packaged",
+    extractor: Extractor | None = None,
     transport: httpx.BaseTransport | None = None,
 ) -> Memory:
     """The memory service at a URL, with an API key as the token; `timeout` in seconds. Nothing is sent yet.
 
+    With `aws=unsay.AwsAuth()` in place of the key, requests are signed with AWS credentials.
+
     `sqlite:///memory.db` and `memory://` are a service in this process, which needs no key: with one, it
     does what that key may. Its `embedder` is the model of the extra `local`, if that is installed, one of
-    your own, or None: then recall goes by words alone, and says so.
+    your own, or None: then recall goes by words alone, and says so. Its `extractor` is a model of your own
+    that finds what is worth remembering in conversations; without one a rule does.
 
     Raises `ValueError` for an `http://` URL of another machine, `StoreError` for a file that is no store.
     """
     if is_embedded(url):
         from unsay.embedded import InProcess
 
-        return Memory(InProcess(url, token, embedder))
+        _refuse_signing(aws)
+        return Memory(InProcess(url, token, embedder, extractor))
     from unsay.https import Https
 
-    return Memory(Https(url, _required(token), timeout=timeout, transport=transport))
+    return Memory(Https(url, _one_of(token, aws), timeout=timeout, transport=transport))
 
 
 def connect_async(
     url: str,
     *,
     token: str | None = None,
+    aws: AwsAuth | None = None,
     timeout: float = DEFAULT_TIMEOUT_SECONDS,
     embedder: Choice = "packaged",
+    extractor: Extractor | None = None,
     transport: httpx.AsyncBaseTransport | None = None,
 ) -> AsyncMemory:
     """`connect`, for an event loop."""
     if is_embedded(url):
         from unsay.embedded import AsyncInProcess
 
-        return AsyncMemory(AsyncInProcess(url, token, embedder))
+        _refuse_signing(aws)
+        return AsyncMemory(AsyncInProcess(url, token, embedder, extractor))
     from unsay.https import AsyncHttps
 
-    return AsyncMemory(AsyncHttps(url, _required(token), timeout=timeout, transport=transport))
+    return AsyncMemory(AsyncHttps(url, _one_of(token, aws), timeout=timeout, transport=transport))
 
 
 def is_embedded(url: str) -> bool:
@@ -84,10 +94,16 @@ def is_embedded(url: str) -> bool:
     return url.startswith(("sqlite:", "memory:"))
 
 
-def _required(token: str | None) -> str:
-    if token is None:
-        raise ValueError("a service at a URL wants a key: pass token=…")
-    return token
+def _refuse_signing(aws: AwsAuth | None) -> None:
+    if aws is not None:
+        raise ValueError("a store in this process sends nothing that AWS credentials could sign")
+
+
+def _one_of(token: str | None, aws: AwsAuth | None) -> str | AwsAuth:
+    credential = token if aws is None else aws
+    if credential is None or (token is not None and aws is not None):
+        raise ValueError("a service at a URL wants one credential: pass token=…, or aws=unsay.AwsAuth()")
+    return credential
 
 
 def _asked(verb: Callable[P, Ask[A]]) -> Callable[Concatenate[Memory, P], A]:

@@ -13,7 +13,7 @@ from unsay_core.bootstrap.embedded import DamagedFileError, Embedded, ForeignFil
 from unsay_core.domain.errors import UnavailableError
 
 if TYPE_CHECKING:
-    from unsay.embedding import Choice
+    from unsay.embedding import Choice, Extractor
 
 IN_MEMORY, IN_FILE = "memory://", "sqlite:///"
 
@@ -21,9 +21,11 @@ IN_MEMORY, IN_FILE = "memory://", "sqlite:///"
 class InProcess(Transport):
     """The service on one file of its own, or on none. Threads may share it."""
 
-    def __init__(self, url: str, token: str | None, embedder: Choice, **given: Any) -> None:
+    def __init__(
+        self, url: str, token: str | None, embedder: Choice, extractor: Extractor | None, **given: Any
+    ) -> None:
         super().__init__(url, **given)
-        self._embedded = _opened(url, token, embedder)
+        self._embedded = _opened(url, token, embedder, extractor)
 
     def close(self) -> None:
         """Close the file; what was in memory alone is gone."""
@@ -40,9 +42,11 @@ class InProcess(Transport):
 class AsyncInProcess(AsyncTransport):
     """`InProcess` for an event loop, beside which it works."""
 
-    def __init__(self, url: str, token: str | None, embedder: Choice, **given: Any) -> None:
+    def __init__(
+        self, url: str, token: str | None, embedder: Choice, extractor: Extractor | None, **given: Any
+    ) -> None:
         super().__init__(url, **given)
-        self._embedded = _opened(url, token, embedder)
+        self._embedded = _opened(url, token, embedder, extractor)
 
     async def close(self) -> None:
         """As `InProcess.close`."""
@@ -56,10 +60,10 @@ class AsyncInProcess(AsyncTransport):
         return await asyncio.to_thread(_answered, self._embedded, written)
 
 
-def _opened(url: str, token: str | None, embedder: Choice) -> Embedded:
+def _opened(url: str, token: str | None, embedder: Choice, extractor: Extractor | None) -> Embedded:
     chosen = packaged_embedder() if embedder == "packaged" else embedder
     try:
-        return Embedded(_path(url), embedder=chosen, token=token)
+        return Embedded(_path(url), embedder=chosen, model=extractor, token=token)
     except (OSError, DamagedFileError, ForeignFileError, UnavailableError) as refused:
         raise StoreError(f"{url} cannot be opened: {refused}") from refused
 

@@ -8,14 +8,15 @@ from typing import TYPE_CHECKING, Any
 import httpx
 
 from unsay.errors import UnreachableError
+from unsay.signing import SIGNED
 from unsay.transport import AsyncTransport, Transport, Written, judged
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from unsay.signing import AwsAuth
 
 
 class Https(Transport):
-    """The service at one URL, called with one key. Threads may share it.
+    """The service at one URL, called with one key, or signed with AWS credentials. Threads may share it.
 
     `transport` is the seam: `httpx.MockTransport`, a proxy, or one with certificates of one's own.
     """
@@ -23,16 +24,15 @@ class Https(Transport):
     def __init__(
         self,
         url: str,
-        token: str,
+        credential: str | AwsAuth,
         *,
         timeout: float,
         transport: httpx.BaseTransport | None = None,
         **given: Any,
     ) -> None:
         super().__init__(_base(url), **given)
-        self._client = httpx.Client(
-            base_url=self.url, headers=_headers(token), timeout=timeout, transport=transport
-        )
+        caller = _caller(self.url, credential)
+        self._client = httpx.Client(timeout=timeout, transport=transport, **caller)
 
     def close(self) -> None:
         """Give the connections back."""
@@ -55,7 +55,7 @@ class AsyncHttps(AsyncTransport):
     def __init__(
         self,
         url: str,
-        token: str,
+        credential: str | AwsAuth,
         *,
         timeout: float,
         transport: httpx.AsyncBaseTransport | None = None,
@@ -63,7 +63,7 @@ class AsyncHttps(AsyncTransport):
     ) -> None:
         super().__init__(_base(url), **given)
         self._client = httpx.AsyncClient(
-            base_url=self.url, headers=_headers(token), timeout=timeout, transport=transport
+            timeout=timeout, transport=transport, **_caller(self.url, credential)
         )
 
     async def close(self) -> None:
@@ -81,8 +81,16 @@ class AsyncHttps(AsyncTransport):
         return judged(answer.status_code, answer.headers.get("Retry-After"), answer.content)
 
 
-def _headers(token: str) -> Mapping[str, str]:
-    return {"Authorization": f"Bearer {token}", "Accept": "application/json"}
+def _caller(url: str, credential: str | AwsAuth) -> dict[str, Any]:
+    """Where a caller's requests go, and what says who calls."""
+    if isinstance(credential, str):
+        headers = {"Authorization": f"Bearer {credential}", "Accept": "application/json"}
+        return {"base_url": url, "headers": headers}
+    return {
+        "base_url": f"{url}{SIGNED}",
+        "headers": {"Accept": "application/json"},
+        "auth": credential.signer(url),
+    }
 
 
 def _request(client: httpx.Client | httpx.AsyncClient, written: Written) -> httpx.Request:

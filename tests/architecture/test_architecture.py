@@ -330,7 +330,7 @@ RARE = {
 }
 
 
-HANDLERS = ("api", "authorizer", "project", "index", "extract", "jobs", "sweep")
+HANDLERS = ("api", "mcp", "authorizer", "project", "index", "extract", "jobs", "sweep")
 
 
 @pytest.mark.parametrize("function", HANDLERS)

@@ -16,10 +16,11 @@ LONG_AGO = datetime(2020, 1, 1, tzinfo=UTC)
 TOLERANCE = 0.02  # of a score: recency runs on, and vectors are rounded in different places
 _ID = re.compile(r"\b(?:mem|era|key|dlg|job)_[0-9a-z]{26}\b")
 _TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?Z")
-_DIGEST = re.compile(r"\b[a-z2-7]{52}\b|\b[0-9a-f]{32,64}\b")
+_DIGEST = re.compile(r"\b[a-z2-7]{52}\b|\b[0-9a-f]{32,64}\b|\b[0-9a-f]{16}(?=\.json)")
 # What is another's on every run, and on every machine.
 _OWN = frozenset(
-    "took_ms request_id next_cursor secret location hash actor principal created_by decided_by".split()
+    "took_ms request_id next_cursor secret location hash actor principal created_by decided_by"
+    " url bytes sha256 parts".split()
 )
 
 
@@ -51,6 +52,11 @@ class Told:
     def settle(self, scope: str) -> None:
         """Wait until the index owes nothing."""
         self._wait(lambda: self.memory.statistics(scope=scope).index.pending == 0)
+
+    def over(self, what: str, job: Any, scope: str) -> None:
+        """Wait for a job, and keep what came of it."""
+        self._wait(lambda: self.memory.job(job.id, scope=scope).state in ("complete", "failed"))
+        self.ask(what, lambda m: m.job(job.id, scope=scope))
 
     def until(self, look: Callable[[], bool]) -> None:
         """Wait for what happens in the background."""
@@ -95,6 +101,8 @@ def tell(told: Told, root: str) -> None:
     _changing(told, home)
     _deciding(told, home)
     _conversing(told, root, chat)
+    _carrying(told, home, f"{root}/carol")
+    _taking_back(told, f"{root}/carol")
     _administering(told, root, home)
     for refusal in _refusals(home):
         told.ask("a refusal", refusal)
@@ -267,11 +275,85 @@ def _conversing(told: Told, root: str, chat: str) -> None:
     told.ask("nothing to retry", lambda m: m.retry("run-1", scope=chat))
 
 
+def _carrying(told: Told, home: str, other: str) -> None:
+    """Out of one scope and into another, where one of them is not wanted."""
+    export = told.ask("an export", lambda m: m.export(scope=home, include=["active", "history"]))
+    told.over("exported", export, home)
+    gone = told.ask("in the way", lambda m: m.remember("Carol has an owl.", scope=other))
+    told.ask("taken back", lambda m: m.forget(gone, reason="user_request"))
+    lines = [_line(n, content) for n, content in enumerate(_BROUGHT)]
+    brought = told.ask("an import", lambda m: m.bring(lines, scope=other))
+    told.over("imported", brought, other)
+    again = told.ask("the same import", lambda m: m.bring(lines, scope=other))
+    told.over("imported again", again, other)
+    told.settle(other)
+    told.ask("what came in", lambda m: m.list(scope=other, order="asc"))
+    told.ask("recall of what came in", lambda m: _recall(m, "Which bird does Carol feed?", scope=other))
+    told.ask("no such import", lambda m: m.start_import(f"job_{0:026d}", scope=other))
+
+
+def _taking_back(told: Told, other: str) -> None:
+    """Merges, and forgets of what is selected."""
+    dry = told.ask("a dry run", lambda m: m.consolidate(scope=other, threshold=0.8, dry_run=True))
+    told.over("what would be merged", dry, other)
+    merging = told.ask("a consolidation", lambda m: m.consolidate(scope=other, threshold=0.8))
+    told.over("merged", merging, other)
+    undoing = told.ask("its undoing", lambda m: m.consolidate(scope=other, undo=merging.id))
+    told.over("undone", undoing, other)
+    nothing = told.ask("of nothing", lambda m: m.consolidate(scope=f"{other}/nobody"))
+    told.over("nothing merged", nothing, f"{other}/nobody")
+    birds = {"filter": {"tags": ["bird"]}}
+    told.ask("would be forgotten", lambda m: m.would_forget(scope=other, **birds))
+    receipt = told.ask("all of them", lambda m: m.forget_all(scope=other, reason="user_request", **birds))
+    told.until(lambda: told.memory.erasure(receipt.id, scope=other).state == "complete")
+    told.ask("the receipt of all", lambda m: m.erasure(receipt.id, scope=other))
+    told.ask("what is left", lambda m: m.list(scope=other, order="asc"))
+    told.ask("not again", lambda m: m.remember(_BROUGHT[0], scope=other))
+    pruning = told.ask("pruned", lambda m: m.prune(scope=other))
+    told.until(lambda: told.memory.erasure(pruning.id, scope=other).state == "complete")
+    everything = {"all": True, "confirm": "another", "reason": "other"}
+    told.ask("nobody is confirmed", lambda m: m.forget_all(scope=other, **everything))
+    told.settle(other)
+    told.ask("the chain of the other", lambda m: m.verify_audit(scope=other))
+
+
+_BROUGHT = (
+    "Carol feeds a heron by the river every day.",
+    "Carol feeds a heron by the river every single day.",
+    "Carol owns a bicycle.",
+    "carol has an owl",
+)
+
+
+def _line(number: int, content: str) -> dict[str, Any]:
+    """A line as an export writes it."""
+    at = "2026-01-05T00:00:00.000000Z"
+    return {
+        "memory": {
+            "id": f"mem_01h0000000000000000000000{number}",
+            "content": content,
+            "kind": "semantic",
+            "key": None,
+            "path": [],
+            "tags": ["bird"] if "heron" in content else [],
+            "importance": Decimal("0.5"),
+            "data": None,
+            "metadata": {},
+            "valid_from": at,
+            "status": "active",
+            "trust": "asserted",
+            "recorded_at": at,
+            "updated_at": at,
+            "source": {"channel": "import", "actor": "another"},
+        }
+    }
+
+
 def _administering(told: Told, root: str, home: str) -> None:
     key = told.ask("a key", lambda m: m.make_key("shop", kind="agent", grants={f"{root}/*": ["read"]}))
     told.ask("revoked", lambda m: m.revoke_key(key.id))
     told.ask("a delegation", lambda m: m.delegate(["read"], ttl_seconds=60, scope=home))
-    told.until(lambda: len(told.memory.scopes(prefix=root).items) == 2)
+    told.until(lambda: len(told.memory.scopes(prefix=root).items) == 3)
     told.ask("scopes", lambda m: m.scopes(prefix=root))
 
 

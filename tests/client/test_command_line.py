@@ -33,7 +33,7 @@ LISBON, PORTO = "Alice lives in Lisbon.", "Alice lives in Porto."
 @pytest.fixture(autouse=True)
 def home(tmp_path, monkeypatch):
     """A home of its own, and nothing set."""
-    for name in ("UNSAY_URL", "UNSAY_TOKEN", "UNSAY_SCOPE", "UNSAY_PROFILE", "XDG_DATA_HOME"):
+    for name in ("UNSAY_URL", "UNSAY_TOKEN", "UNSAY_AWS", "UNSAY_SCOPE", "UNSAY_PROFILE", "XDG_DATA_HOME"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setattr(typer, "get_app_dir", lambda _: str(tmp_path / "unsay"))
     return tmp_path
@@ -367,6 +367,24 @@ def test_flags_go_over_the_environment_and_that_over_the_profile(caller, service
     assert piped("--profile", "other", "list").exit_code == 2
     assert piped("--profile", "other", "config", "set", "--token", "x").exit_code == 0
     assert json.loads(piped("config", "show").output)["profiles"] == ["default", "other"]
+
+
+def test_who_names_a_credential_names_it_whole(service, monkeypatch):
+    def used(*flags):
+        shown = json.loads(piped(*flags, "config", "show").output)
+        return shown["token"], shown["aws"]
+
+    assert used() == ("set", None), "the environment's"
+    assert used("--aws", "desk") == (None, "desk")
+    monkeypatch.delenv("UNSAY_TOKEN")
+    piped("config", "set", "--aws", "auto")
+    assert used() == (None, "auto")
+    assert used("--token", "x") == ("set", None)
+    monkeypatch.setenv("UNSAY_TOKEN", "t")
+    assert used() == ("set", None), "the environment's goes over the profile's"
+    monkeypatch.setenv("AWS_CONFIG_FILE", "/nonexistent")
+    refused = piped("--aws", "nobody", "list")
+    assert (refused.exit_code, "no AWS profile" in refused.stderr) == (2, True)
 
 
 def test_a_configuration_that_others_may_read_or_nobody_can_is_refused(service, home):

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import os
 import sqlite3
 import stat
 import subprocess
 import sys
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import pytest
 
@@ -393,9 +395,7 @@ def test_half_a_character_and_a_bottomless_body_are_the_clients_own_errors() -> 
         assert memory.list(scope=SCOPE).items == []
 
 
-def test_a_job_is_looked_at_and_only_exports_and_imports_are_refused(
-    opened: Callable[..., unsay.Memory],
-) -> None:
+def test_a_job_is_done_when_its_call_is_answered(opened: Callable[..., unsay.Memory]) -> None:
     memory = opened()
     memory.remember(LISBON, scope=SCOPE)
     begun = memory.consolidate(scope=SCOPE)
@@ -403,9 +403,110 @@ def test_a_job_is_looked_at_and_only_exports_and_imports_are_refused(
     assert (looked.id, looked.kind, looked.state) == (begun.id, "consolidate", "complete")
     with pytest.raises(unsay.NotFoundError):
         memory.job("job_01jabcdefghjkmnpqrstvwxyz0", scope=SCOPE)
-    for refused in (memory.export, lambda **where: memory.start_import(begun.id, **where)):
-        with pytest.raises(unsay.InvalidRequestError, match="exports and imports"):
-            refused(scope=SCOPE)
+
+
+def exported(memory: unsay.Memory, **named: object) -> list[dict[str, object]]:
+    """What an export of the scope wrote."""
+    job = memory.job(memory.export(scope=SCOPE, **named).id, scope=SCOPE)
+    assert job.state == "complete"
+    parts = [Path(urlsplit(part["url"]).path) for part in job.result["parts"]]
+    return [json.loads(line) for part in parts for line in part.read_text().splitlines()]
+
+
+def test_memories_leave_a_store_and_come_into_another_but_for_what_was_taken_back_there(
+    opened: Callable[..., unsay.Memory],
+) -> None:
+    memory = opened()
+    for content in (LISBON, TOFU):
+        memory.remember(content, scope=SCOPE)
+    lines = exported(memory)
+    assert [line["memory"]["content"] for line in lines] == [LISBON, TOFU]
+    with unsay.connect("memory://", embedder=None) as another:
+        another.forget(another.remember("alice has a cat called tofu", scope=SCOPE), reason="user_request")
+        job = another.job(another.bring(lines, scope=SCOPE).id, scope=SCOPE)
+        assert (job.state, job.result) == ("complete", {"imported": 1, "refused": {"tombstoned": 1}})
+        assert [each.content for each in another.list(scope=SCOPE).items] == [LISBON]
+        again = another.job(another.bring(lines, scope=SCOPE).id, scope=SCOPE)
+        assert again.result == {"skipped": 1, "refused": {"tombstoned": 1}}
+
+
+def test_a_forget_removes_the_files_of_earlier_exports_and_a_day_does(
+    opened: Callable[..., unsay.Memory], tmp_path: Path
+) -> None:
+    memory = opened()
+    home, cat = (memory.remember(content, scope=SCOPE) for content in (LISBON, TOFU))
+
+    def files() -> list[Path]:
+        return [path for path in (tmp_path / "memory.db.transfers").rglob("*") if path.is_file()]
+
+    exported(memory)
+    memory.edit(cat, tags=["pets"])
+    assert any(LISBON in path.read_text() for path in files()), "the control"
+    memory.forget(home, reason="user_request")
+    assert files() == []
+    exported(memory)
+    for path in files():
+        os.utime(path, (0, 0))
+    memory.sweep()
+    assert files() == []
+
+
+class Finder:
+    """A model of one's own: what it answers is set, and what it is asked is kept."""
+
+    name = "finder-1"
+
+    def __init__(self, *answers: object) -> None:
+        self.answers = [*answers]
+        self.asked: list[tuple[str, str, Mapping[str, object]]] = []
+
+    def ask(self, system: str, text: str, schema: Mapping[str, object]) -> object:
+        self.asked.append((system, text, schema))
+        answer = self.answers.pop(0)
+        if isinstance(answer, Exception):
+            raise answer
+        return answer
+
+
+def found(quote: str, content: str) -> dict[str, object]:
+    return {"facts": [{"message": 1, "quote": quote, "content": content, "stance": "stated"}]}
+
+
+def test_a_model_of_ones_own_extracts_and_is_believed_no_more_than_another(
+    opened: Callable[..., unsay.Memory],
+) -> None:
+    said = [{"seq": 0, "role": "user", "content": "There is a cat, Tofu, at home."}]
+    good, made_up = found("a cat, Tofu", "There is a cat, Tofu."), found("a dog, Rex", "There is a dog, Rex.")
+    model = Finder(good, made_up, json.dumps(good))
+    memory = opened(extractor=model)
+    for run in ("run-1", "run-2", "run-3"):
+        memory.converse(run, said, scope=SCOPE, flush=True)
+    (fact,) = memory.list(scope=SCOPE).items
+    assert fact.content == "There is a cat, Tofu."
+    assert fact.source.model.startswith("finder-1 ")
+    assert fact.trust == "inferred", "as whatever a model has put into words"
+    (batch,) = memory.conversation("run-2", scope=SCOPE).batches
+    assert [dropped.reason for dropped in batch.dropped] == ["quote_not_found"]
+    assert memory.conversation("run-3", scope=SCOPE).batches[0].merged == [fact.id], "said as text"
+    system, text, schema = model.asked[0]
+    assert "worth remembering" in system
+    assert "Tofu" in text
+    assert schema["required"] == ["facts"]
+
+
+def test_what_a_model_of_ones_own_raises_is_told_without_a_word_and_the_batch_comes_again(
+    opened: Callable[..., unsay.Memory], caplog: pytest.LogCaptureFixture
+) -> None:
+    model = Finder(RuntimeError("a private word"), found("a cat, Tofu", "There is a cat, Tofu."))
+    memory = opened(extractor=model)
+    said = [{"seq": 0, "role": "user", "content": "There is a cat, Tofu, at home."}]
+    memory.converse("run-1", said, scope=SCOPE, flush=True)
+    (batch,) = memory.conversation("run-1", scope=SCOPE).batches
+    assert (batch.state, batch.error) == ("queued", "model_failed")
+    assert memory.list(scope=SCOPE).items == []
+    memory.retry("run-1", scope=SCOPE)
+    assert [each.content for each in memory.list(scope=SCOPE).items] == ["There is a cat, Tofu."]
+    assert "private" not in caplog.text
 
 
 def test_a_receipt_speaks_of_no_backup_where_there_is_none(opened: Callable[..., unsay.Memory]) -> None:

@@ -11,6 +11,7 @@ from strands.storage.local_file_storage import LocalFileStorage
 from strands.vended_memory_stores import file_memory_store, test_memory_store
 from typer.testing import CliRunner
 
+import unsay
 from tests.support.fakes import FakeService
 from tests.support.http import Caller
 from tests.support.transfers import bring
@@ -20,7 +21,37 @@ from unsay_core.contracts import exact_json
 
 BOB = "acme/bob"
 TEA, CAR = "Alice drinks green tea.", "Alice drives a red car."
-TRIED = {"jsonl", "csv", "markdown", "strands-files", "strands-json", "mem0", "langgraph"}
+TRIED = {"jsonl", "csv", "markdown", "strands-files", "strands-json", "mem0", "langgraph", "s3-agent-memory"}
+# What each store has written of TEA and of CAR, the latter with a date: files by their names.
+SAMPLES = {
+    "jsonl": {"a.jsonl": f'{{"text": "{TEA}"}}\n{{"text": "{CAR}", "date": "2025-01-02"}}\n'},
+    "csv": {"a.csv": f"content,created_at\n{TEA},\n{CAR},2025-01-02\n"},
+    "markdown": {"a.md": f"# Alice\n\n- {TEA}\n- {CAR}\n"},
+    "strands-files": {"alice/tea.md": f"# Alice\n\n{TEA}\n", "alice/car.md": f"# Alice\n\n{CAR}\n"},
+    "strands-json": {
+        "a.json": json.dumps(
+            [{"id": "1", "content": TEA}, {"id": "2", "content": CAR, "createdAt": "2025-01-02T00:00:00Z"}]
+        )
+    },
+    "mem0": {
+        "a.json": json.dumps(
+            {"results": [{"id": "1", "memory": TEA}, {"id": "2", "memory": CAR, "created_at": "2025-01-02"}]}
+        )
+    },
+    "langgraph": {
+        "a.json": json.dumps(
+            [{"namespace": ["alice"], "key": key, "value": text} for key, text in (("t", TEA), ("c", CAR))]
+        )
+    },
+    "s3-agent-memory": {
+        "bucket/alice/semantic/1.json": json.dumps({"id": "1", "content": TEA}),
+        "bucket/alice/episodic/2.json": json.dumps(
+            {"content": CAR, "created_at": "2025-01-02", "tags": ["x"]}
+        ),
+        "bucket/alice/index/bm25.json": json.dumps({"terms": ["tea"]}),
+    },
+}
+DATED = SAMPLES.keys() - {"markdown", "strands-files", "langgraph"}
 
 
 @pytest.fixture
@@ -50,7 +81,71 @@ def contents(api, **more):
 
 
 def test_every_source_is_tried_below():
-    assert SOURCES.keys() == TRIED
+    assert SOURCES.keys() == TRIED == SAMPLES.keys()
+
+
+@pytest.mark.parametrize("source", SAMPLES)
+def test_one_command_brings_another_store_into_ones_own_but_for_what_was_taken_back(
+    source, tmp_path, monkeypatch
+):
+    for name, text in SAMPLES[source].items():
+        path = tmp_path / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+    whole = tmp_path / next(iter(SAMPLES[source])).partition("/")[0]
+    store = f"sqlite:///{tmp_path}/memory.db"
+    monkeypatch.setenv("UNSAY_URL", store)
+    monkeypatch.setenv("UNSAY_SCOPE", BOB)
+
+    def ran(*more):
+        done = CliRunner().invoke(app, ["import", str(whole), "--from", source, *more])
+        assert done.exit_code == 0, done.output
+        return json.loads(done.stdout), done.stderr
+
+    told, _ = ran("--dry-run")
+    assert (told["read"], told["written"]) == (2, 2)
+    with unsay.connect(store, embedder=None) as memory:
+        assert memory.list(scope=BOB).items == [], "so far it was only told"
+        if source != "langgraph":
+            memory.forget(memory.remember(TEA.upper(), scope=BOB), reason="user_request")
+    refused = {"tombstoned": 1} if source != "langgraph" else {}
+    job, mapping = ran()
+    assert job["result"] == {"imported": 2 - len(refused), "refused": refused}
+    assert "2 of 2 records" in mapping
+    assert "valid_from" in mapping
+    assert ran()[0]["result"] == {"skipped": 2 - len(refused), "refused": refused}, "begun anew"
+    with unsay.connect(store, embedder=None) as memory:
+        kind = "item" if source == "langgraph" else None
+        items = memory.list(scope=BOB, kind=kind, limit=100).items
+    assert {item.source.channel for item in items} == {"import"}
+    (car,) = (item for item in items if CAR in item.content)
+    assert (car.valid_from is not None) is (source in DATED)
+
+
+def test_the_objects_of_a_bucket_and_its_lines_are_the_same_memories(tmp_path):
+    record = {"id": "7", "namespace": "alice/home", "kind": "procedural", "content": TEA, "importance": 0.9}
+    folder = tmp_path / "bucket" / "alice" / "home" / "procedural"
+    folder.mkdir(parents=True)
+    (folder / "7.json").write_text(
+        json.dumps({k: v for k, v in record.items() if k not in ("namespace", "id")})
+    )
+    lines = written(tmp_path, "a.jsonl", json.dumps(record))
+    (one,), (other,) = (
+        lines_of("s3-agent-memory", path, tmp_path)[1] for path in (tmp_path / "bucket", lines)
+    )
+    assert one == other
+    told = one["memory"]
+    assert (told["kind"], told["importance"], told["metadata"]) == (
+        "procedural",
+        0.9,
+        {"s3.namespace": "alice/home"},
+    )
+
+
+def test_dry_run_is_for_what_becomes_something_else(tmp_path):
+    path = written(tmp_path, "a.jsonl", "")
+    done = CliRunner().invoke(app, ["import", str(path), "--dry-run", "-s", BOB])
+    assert (done.exit_code, "--from" in done.output) == (2, True)
 
 
 def test_an_export_of_mem0_comes_in_with_its_dates_once_and_never_what_was_taken_back(service, api, tmp_path):

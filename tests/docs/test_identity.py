@@ -59,7 +59,7 @@ def test_every_block_does_what_it_says(stack: Stack, issuer: Issuer) -> None:  #
         )
         return run(["/bin/sh", "-ec", placed], **environment)
 
-    for program in blocks("python", "unsay.connect"):
+    for program in blocks("python", "UNSAY_TOKEN"):
         run([sys.executable, "-c", program], UNSAY_TOKEN=stack.admin_key)
     for block in blocks("sh", "unsay-admin bind"):
         shell(block, **operator)
@@ -73,6 +73,7 @@ def test_every_block_does_what_it_says(stack: Stack, issuer: Issuer) -> None:  #
     (with_signature,) = blocks("sh", "--aws-sigv4")
     credentials = {
         "AWS_REGION": "us-east-1",
+        "AWS_DEFAULT_REGION": "us-east-1",
         "AWS_ACCESS_KEY_ID": role.access_key,
         "AWS_SECRET_ACCESS_KEY": role.secret_key,
         "AWS_SESSION_TOKEN": role.token,
@@ -83,3 +84,5 @@ def test_every_block_does_what_it_says(stack: Stack, issuer: Issuer) -> None:  #
         ),
         within=75,
     )
+    (with_client,) = blocks("python", "AwsAuth")
+    run([sys.executable, "-c", with_client], **credentials)

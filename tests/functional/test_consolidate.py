@@ -298,6 +298,14 @@ def test_it_is_asked_for_and_looked_up_by_whoever_may_write(
     assert looked_up(api, export["id"]).status == 200
 
 
+def test_where_nothing_was_ever_held_there_is_nothing_to_wait_for(api: Caller) -> None:
+    answer = asked(api)
+    assert (answer.status, answer["state"], answer["total"]) == (202, "complete", 0)
+    assert looked_up(api, answer["id"])["result"] == {"merges": [], "merged": 0, "groups": []}
+    api.remember(TEA, SCOPE)
+    assert asked(api)["state"] == "running", "the control"
+
+
 def test_the_same_call_again_gets_the_same_job(api: Caller) -> None:
     named = {"headers": {"idempotency_key": "k"}}
     first, again = asked(api, **named), asked(api, **named)

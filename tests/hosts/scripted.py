@@ -14,7 +14,7 @@ class Scripted(Model):
     """Replies in order: a text, or `uses(…)`; "All right." when they are at an end."""
 
     def __init__(self, *replies):
-        self.replies, self.asked, self.tools = [*replies], [], set()
+        self.replies, self.asked, self.offered = [*replies], [], []
 
     def get_config(self):
         return {}
@@ -28,7 +28,7 @@ class Scripted(Model):
 
     async def stream(self, messages, tool_specs=None, system_prompt=None, **_):
         self.asked.append(json.loads(json.dumps(messages)))
-        self.tools = {spec["name"] for spec in tool_specs or []}
+        self.offered.append({spec["name"] for spec in tool_specs or []})
         reply = self.replies.pop(0) if self.replies else "All right."
         yield {"messageStart": {"role": "assistant"}}
         if isinstance(reply, str):
@@ -41,6 +41,11 @@ class Scripted(Model):
             yield {"contentBlockDelta": {"delta": {"toolUse": {"input": json.dumps(given)}}}}
         yield {"contentBlockStop": {}}
         yield {"messageStop": {"stopReason": "end_turn" if isinstance(reply, str) else "tool_use"}}
+
+    @property
+    def tools(self):
+        """The names of the tools that it was asked with last."""
+        return self.offered[-1] if self.offered else set()
 
     @property
     def last_told(self):

@@ -8,6 +8,7 @@ import sys
 import threading
 from contextlib import asynccontextmanager
 
+import jsonschema
 import pytest
 from mcp import Client
 from mcp.client.stdio import StdioServerParameters, stdio_client
@@ -75,6 +76,42 @@ def test_a_fact_is_remembered_recalled_corrected_and_forgotten(server, memory):
     assert memory.erasure(gone.structured_content["erasure_id"], scope=SCOPE).erased == 2
     assert twice.structured_content["state"] == "forgotten before"
     assert (looked.is_error, text(looked)) == (True, "Error executing tool get: There is no such memory.")
+
+
+def test_a_search_is_narrowed_as_over_http_and_a_hit_says_where_it_comes_from(server, memory):
+    for team in ("red", "blue"):
+        memory.remember(f"The {team} team drinks tea.", scope=SCOPE, metadata={"team": team})
+    red = {"filter": {"eq": ["metadata.team", "red"]}}
+    found, listed, wrong = run(
+        server,
+        ("recall", {"query": "Who drinks tea?", **red}),
+        ("list", red),
+        ("list", {"filter": {"like": ["kind", "private"]}}),
+    )
+    for answer in (found, listed):
+        (hit,) = answer.structured_content["memories"]
+        assert (hit["metadata"], hit["source"]) == ({"team": "red"}, "api")
+    assert wrong.is_error
+    assert "private" not in text(wrong)
+
+
+def test_every_schema_is_one_that_a_models_api_takes(memory):
+    for name, tool in tools_of(server_of(memory, scope=SCOPE, reviewing=True)).items():
+        for schema in (tool.input_schema, tool.output_schema):
+            jsonschema.Draft202012Validator.check_schema(schema)
+            assert (schema["type"], "anyOf" in schema) == ("object", False), name
+            assert all("items" in array for array in arrays_in(schema)), name
+
+
+def arrays_in(schema):
+    if isinstance(schema, dict):
+        if schema.get("type") == "array":
+            yield schema
+        for member in schema.values():
+            yield from arrays_in(member)
+    elif isinstance(schema, list):
+        for member in schema:
+            yield from arrays_in(member)
 
 
 def test_what_went_wrong_is_said_so_that_a_model_can_read_it(server, memory):
@@ -214,6 +251,22 @@ def test_every_handshake_of_a_host_is_answered(server, version):
 def test_there_is_no_stream_to_open_and_no_session_to_end(server, method):
     answer = answered(server, method, {"accept": "text/event-stream"}, b"")
     assert (answer.status, answer.headers["Allow"]) == (405, "POST")
+
+
+def test_a_request_for_another_host_is_misdirected_where_hosts_are_named(server):
+    listing = json.dumps({"jsonrpc": "2.0", "id": 1, "method": "tools/list"}).encode()
+    statuses = {}
+    for host in ("localhost:8000", "evil.example", "localhost.evil.example:8000"):
+        headers = {"content-type": "application/json", "accept": "application/json", "host": host}
+        statuses[host] = [
+            answered(server, "POST", headers, listing, hosts=["localhost:*"]).status,
+            answered(server, "POST", headers, listing).status,
+        ]
+    assert statuses == {
+        "localhost:8000": [200, 200],
+        "evil.example": [421, 200],
+        "localhost.evil.example:8000": [421, 200],
+    }
 
 
 def test_what_is_no_json_is_refused_and_harms_nothing(server):

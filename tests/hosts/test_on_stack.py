@@ -2,18 +2,23 @@
 
 import asyncio
 import os
+import subprocess
 import sys
 
+import httpx2
 import pytest
 from mcp import Client
 from mcp.client.stdio import StdioServerParameters, stdio_client
+from mcp.client.streamable_http import streamable_http_client
 from strands import Agent
 from strands.memory import MemoryManager
 
 import unsay
+from tests.docs.test_hosts import OVER_HTTPS, blocks_of
 from tests.hosts.scripted import Scripted, uses
 from tests.support.stack import eventually
 from unsay.langgraph import UnsayStore
+from unsay.mcp import FORGETTING, READING, WRITING
 from unsay.strands import ReadOnlyUnsayMemoryStore, UnsayMemoryStore, injection_format
 
 pytestmark = pytest.mark.stack
@@ -93,3 +98,46 @@ def test_an_mcp_host_works_on_the_scope_it_was_started_for(stack, agent_key, mem
     assert [each["content"] for each in found["memories"]] == [TEA]
     assert memory.erasure(gone["erasure_id"], scope="hosts/mcp").erased == 1
     assert again.is_error
+
+
+def test_an_mcp_host_works_over_https_as_the_page_shows(stack):
+    (block,) = (block for block in blocks_of("mcp") if OVER_HTTPS in block)
+    environment = {
+        "UNSAY_URL": stack.url,
+        "UNSAY_TOKEN": stack.admin_key,
+        "PYTHONPATH": os.pathsep.join(sys.path),
+    }
+    done = subprocess.run(
+        [sys.executable, "-c", block], env=environment, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+
+
+def test_mcp_over_https_forgets_in_the_one_scope_of_a_delegation_and_nowhere_else(stack, memory):
+    scope = "hosts/mcp-over-https"
+    made = memory.delegate(["read", "write", "forget"], ttl_seconds=600, scope=scope)
+    json_answers = {"Accept": "application/json"}
+
+    async def session():
+        http = httpx2.AsyncClient(headers={"Authorization": f"Bearer {made.secret}"}, timeout=60)
+        async with Client(streamable_http_client(f"{stack.url}/mcp", http_client=http)) as host:
+            tools = {tool.name for tool in (await host.list_tools()).tools}
+            kept = await host.call_tool("unsay___remember", {"content": TEA})
+            gone = await host.call_tool("forget", {"memory_id": kept.structured_content["memory"]["id"]})
+            return tools, gone.structured_content, await host.call_tool("remember", {"content": TEA.upper()})
+
+    tools, gone, again = asyncio.run(session())
+    assert tools == READING | WRITING | FORGETTING
+    assert memory.erasure(gone["erasure_id"], scope=scope).erased == 1
+    assert again.is_error
+    with httpx2.Client(base_url=stack.url, headers=json_answers, timeout=60) as http:
+        asked = {"jsonrpc": "2.0", "id": 1, "method": "tools/list"}
+
+        def answered(method, secret):
+            return http.request(
+                method, "/mcp", headers={"Authorization": f"Bearer {secret}"}, json=asked
+            ).status_code
+
+        assert [answered(method, made.secret) for method in ("POST", "GET", "DELETE")] == [200, 405, 405]
+        assert answered("POST", stack.admin_key) == 403, "a key for every scope leaves a choice"
+        assert answered("POST", "nobody") == 403, "the gateway's own"

@@ -32,7 +32,7 @@ def test_the_functions_zip_holds_the_python_of_functions_and_nothing_else(dev):
     assert Path("functions/__init__.py") in held
 
 
-@pytest.mark.parametrize("name", ["api", "authorizer", "project", "index"])
+@pytest.mark.parametrize("name", ["api", "mcp", "authorizer", "project", "index"])
 def test_every_handler_is_in_the_zip(dev, name):
     assert (dev.asset("Functions/Api/Function/Code") / "functions" / name / "handler.py").is_file()
 
@@ -44,20 +44,47 @@ def test_the_core_layer_holds_our_package_without_bytecode(dev):
     assert not [path for path in held if path.suffix == ".pyc"]
 
 
-def test_the_deps_layer_is_built_for_lambdas_processor(dev):
-    layer = dev.asset("Functions/Layers/Deps/Code")
+def test_the_client_layer_holds_the_client_without_bytecode(dev):
+    held = files(dev.asset("Functions/Layers/Client/Code"))
+    assert Path("python/unsay/mcp/server.py") in held
+    assert {path.parts[:2] for path in held} == {("python", "unsay")}
+    assert not [path for path in held if path.suffix == ".pyc"]
+
+
+@pytest.mark.parametrize(("name", "package"), [("Deps", "boto3"), ("Mcp", "mcp")])
+def test_a_layer_of_third_party_code_is_built_for_lambdas_processor(dev, name, package):
+    layer = dev.asset(f"Functions/Layers/{name}/Code")
     libraries = list(layer.rglob("*.so"))
     assert libraries
     assert {machine(path) for path in libraries} == {AARCH64}
-    assert (layer / "python" / "boto3" / "__init__.py").is_file()
+    assert (layer / "python" / package / "__init__.py").is_file()
+
+
+def test_the_layer_for_mcp_brings_nothing_that_every_function_has(dev):
+    def distributions(name):
+        layer = dev.asset(f"Functions/Layers/{name}/Code") / "python"
+        return {path.name for path in layer.glob("*.dist-info")}
+
+    assert distributions("Mcp")
+    assert not distributions("Mcp") & distributions("Deps")
+
+
+def test_what_the_function_of_mcp_unpacks_is_far_from_what_a_function_may(dev):
+    assets = ["Functions/Api/Function/Code"]
+    assets += [f"Functions/Layers/{name}/Code" for name in ("Core", "Deps", "Client", "Mcp")]
+    unpacked = sum(
+        path.stat().st_size for each in assets for path in dev.asset(each).rglob("*") if path.is_file()
+    )
+    assert 10_000_000 < unpacked < 200_000_000, "of 262,144,000"
 
 
 def machine(library):
     return struct.unpack_from("<H", library.read_bytes()[:20], 18)[0]
 
 
-def test_the_deps_layer_names_no_path_of_the_machine_that_built_it(dev):
-    layer = dev.asset("Functions/Layers/Deps/Code") / "python"
+@pytest.mark.parametrize("name", ["Deps", "Mcp"])
+def test_a_layer_of_third_party_code_names_no_path_of_the_machine_that_built_it(dev, name):
+    layer = dev.asset(f"Functions/Layers/{name}/Code") / "python"
     assert not (layer / "bin").exists()
     assert not list(layer.rglob("direct_url.json"))
 

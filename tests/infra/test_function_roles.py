@@ -12,6 +12,7 @@ KNOW_TABLES = {"dynamodb:DescribeTable", "dynamodb:BatchGetItem"}  # the mark wi
 READ_STREAM = {"dynamodb:DescribeStream", "dynamodb:GetRecords", "dynamodb:GetShardIterator"}
 GRANTED = {
     "Api": LOG | OPEN | KNOW_TABLES | {"dynamodb:PutItem", "secretsmanager:GetSecretValue"},
+    "Mcp": LOG | OPEN | KNOW_TABLES | {"dynamodb:PutItem", "secretsmanager:GetSecretValue"},
     "Authorizer": LOG | {"secretsmanager:GetSecretValue", "dynamodb:GetItem", "dynamodb:Query"},
     "Project": LOG
     | OPEN
@@ -68,6 +69,7 @@ GRANTED = {
 }
 OPENS = {
     "Api": {"Reader", "Writer", "Eraser", "Carrier", "Access"},
+    "Mcp": {"Reader", "Writer", "Eraser", "Access"},
     "Project": {"Projector", "Registrar"},
     "Index": {"Projector"},
     "Extract": {"Extractor", "Meter"},
@@ -108,12 +110,13 @@ def test_of_the_scopes_tables_a_function_itself_sees_the_mark_alone(dev, name):
         "ForAllValues:StringEquals": {"dynamodb:LeadingKeys": ["TABLE"]},
         "Null": {"dynamodb:LeadingKeys": "false"},
     }
-    assert ("dynamodb:PutItem" in listed(mark["Action"])) == (name == "Api")
+    assert ("dynamodb:PutItem" in listed(mark["Action"])) == (name in ("Api", "Mcp"))
 
 
-def test_the_api_function_reaches_no_bucket_and_no_queue(dev):
+@pytest.mark.parametrize("name", ["Api", "Mcp"])
+def test_a_function_that_callers_reach_reaches_no_bucket_and_no_queue(dev, name):
     data = {"AWS::S3::Bucket", "AWS::Bedrock::KnowledgeBase", "AWS::SQS::Queue"}
-    for statement in dev.statements("FunctionsApiRole"):
+    for statement in dev.statements(f"Functions{name}Role"):
         for resource in listed(statement["Resource"]):
             logical_id = resource["Ref"] if "Ref" in resource else resource["Fn::GetAtt"][0]
             assert dev.resources[logical_id]["Type"] not in data

@@ -10,6 +10,7 @@ from unsay_core.settings import (
     ExtractSettings,
     IndexSettings,
     JobsSettings,
+    McpSettings,
     ProjectSettings,
     SweepSettings,
     variables,
@@ -17,6 +18,7 @@ from unsay_core.settings import (
 
 SETTINGS = {
     "api": ApiSettings,
+    "mcp": McpSettings,
     "authorizer": AuthorizerSettings,
     "project": ProjectSettings,
     "index": IndexSettings,
@@ -26,6 +28,7 @@ SETTINGS = {
 }
 SIZES = {
     "api": (1024, 29),
+    "mcp": (1024, 29),
     "authorizer": (512, 10),
     "project": (512, 60),
     "index": (512, 45),
@@ -33,8 +36,10 @@ SIZES = {
     "jobs": (512, 120),
     "sweep": (512, 60),
 }
+LAYERS = ("Core", "Deps", "Client", "Mcp")
 OUTPUTS = {
     "ApiUrl",
+    "McpUrl",
     "ApiId",
     "EventBusName",
     "LedgerTable",
@@ -93,7 +98,7 @@ def test_a_function_is_told_exactly_what_its_settings_ask_for(dev, name):
     assert environment.keys() == set(variables(SETTINGS[name]).values())
 
 
-NO_RESOURCE = {"oidc", "recovery_days", "model_price"}
+NO_RESOURCE = {"oidc", "edge_secret_arn", "read_only", "recovery_days", "model_price"}
 
 
 @every_function
@@ -108,11 +113,13 @@ def test_a_setting_named_after_a_resource_points_at_that_resource(dev, name):
 
 
 @every_function
-def test_a_function_runs_on_arm_with_both_layers_and_logs_json(dev, name):
+def test_a_function_runs_on_arm_with_its_layers_and_logs_json(dev, name):
     made = function(dev, name)
     assert made["Runtime"] == "python3.13"
     assert made["Architectures"] == ["arm64"]
-    assert [layer["Ref"] for layer in made["Layers"]] == list(dev.of_type("AWS::Lambda::LayerVersion"))
+    layers = [dev.logical_id(f"FunctionsLayers{layer}", "AWS::Lambda::LayerVersion") for layer in LAYERS]
+    shared = layers if name == "mcp" else layers[:2]
+    assert [layer["Ref"] for layer in made["Layers"]] == shared
     assert made["LoggingConfig"]["LogFormat"] == "JSON"
     assert (made["MemorySize"], made["Timeout"]) == SIZES[name]
 

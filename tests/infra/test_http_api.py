@@ -12,11 +12,12 @@ def test_everything_but_health_and_the_openapi_document_is_behind_the_authorizer
     }
     authorizer = {"Ref": dev.logical_id("Http", "AWS::ApiGatewayV2::Authorizer")}
     signed = "ANY /iam/v1/{proxy+}"
-    assert routes.keys() == {"$default", signed, "GET /v1/health", "GET /v1/openapi.json"}
+    assert routes.keys() == {"$default", signed, "ANY /mcp", "GET /v1/health", "GET /v1/openapi.json"}
     assert routes[signed]["AuthorizationType"] == "AWS_IAM"
     assert routes[signed]["Target"] == routes["$default"]["Target"]
-    assert routes["$default"]["AuthorizationType"] == "CUSTOM"
-    assert routes["$default"]["AuthorizerId"] == authorizer
+    for route in ("$default", "ANY /mcp"):
+        assert routes[route]["AuthorizationType"] == "CUSTOM"
+        assert routes[route]["AuthorizerId"] == authorizer
     assert routes["GET /v1/health"]["AuthorizationType"] == "NONE"
     assert routes["GET /v1/openapi.json"]["AuthorizationType"] == "NONE"
 
@@ -29,11 +30,21 @@ def test_the_authorizer_is_cached_by_the_credential_alone_and_for_a_minute_at_mo
     assert authorizer["AuthorizerPayloadFormatVersion"] == "2.0"
 
 
-def test_the_api_function_answers_before_the_gateway_gives_up(dev):
-    integration = dev.one("AWS::ApiGatewayV2::Integration")
-    assert integration["PayloadFormatVersion"] == "2.0"
-    gateway_milliseconds = integration.get("TimeoutInMillis", 30_000)
-    assert dev.one("AWS::Lambda::Function", "FunctionsApi")["Timeout"] * 1000 < gateway_milliseconds
+def test_each_route_leads_to_its_function_which_answers_before_the_gateway_gives_up(dev):
+    integrations = dev.of_type("AWS::ApiGatewayV2::Integration")
+    assert len(integrations) == 2
+    for route, name in (("$default", "Api"), ("ANY /mcp", "Mcp")):
+        (target,) = (
+            each["Properties"]["Target"]["Fn::Join"][1][1]["Ref"]
+            for each in dev.of_type("AWS::ApiGatewayV2::Route").values()
+            if each["Properties"]["RouteKey"] == route
+        )
+        integration = integrations[target]["Properties"]
+        function = dev.logical_id(f"Functions{name}", "AWS::Lambda::Function")
+        assert integration["IntegrationUri"] == {"Fn::GetAtt": [function, "Arn"]}
+        assert integration["PayloadFormatVersion"] == "2.0"
+        gateway_milliseconds = integration.get("TimeoutInMillis", 30_000)
+        assert dev.resources[function]["Properties"]["Timeout"] * 1000 < gateway_milliseconds
 
 
 def test_requests_are_throttled_on_the_default_stage(dev):

@@ -189,7 +189,7 @@ def test_without_s3_vectors_there_are_no_roles_for_it(dev):
 @pytest.mark.parametrize(
     ("role", "trusted", "actions"),
     [
-        ("Finder", ("Api", "Extract", "Jobs"), {"QueryVectors", "GetVectors"}),
+        ("Finder", ("Api", "Mcp", "Extract", "Jobs"), {"QueryVectors", "GetVectors"}),
         ("Indexer", ("Index",), {"CreateIndex", "PutVectors", "GetVectors", "DeleteVectors"}),
     ],
 )
@@ -221,6 +221,7 @@ def test_a_role_of_vector_indexes_reaches_the_index_of_its_own_root_and_one_mode
     ("function", "own", "other"),
     [
         ("Api", "Finder", "Indexer"),
+        ("Mcp", "Finder", "Indexer"),
         ("Extract", "Finder", "Indexer"),
         ("Jobs", "Finder", "Indexer"),
         ("Index", "Indexer", "Finder"),

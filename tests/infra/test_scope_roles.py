@@ -51,9 +51,9 @@ GRANTED = {
     },
 }
 TRUSTED = {
-    "Reader": ["FunctionsApiRole"],
-    "Writer": ["FunctionsApiRole"],
-    "Eraser": ["FunctionsApiRole"],
+    "Reader": ["FunctionsApiRole", "FunctionsMcpRole"],
+    "Writer": ["FunctionsApiRole", "FunctionsMcpRole"],
+    "Eraser": ["FunctionsApiRole", "FunctionsMcpRole"],
     "Extractor": ["FunctionsExtractRole"],
     "Projector": ["FunctionsProjectRole", "FunctionsIndexRole"],
     "Remover": ["FunctionsJobsRole"],
@@ -274,8 +274,8 @@ def test_the_access_role_reaches_the_access_table_alone(dev):
     }
     (trust,) = dev.one("AWS::IAM::Role", "ScopeRolesAccess")["AssumeRolePolicyDocument"]["Statement"]
     assert trust["Action"] == "sts:AssumeRole"
-    api = dev.logical_id("FunctionsApiRole", "AWS::IAM::Role")
-    assert trust["Principal"] == {"AWS": {"Fn::GetAtt": [api, "Arn"]}}
+    trusted = [dev.logical_id(f"Functions{name}Role", "AWS::IAM::Role") for name in ("Api", "Mcp")]
+    assert trust["Principal"] == {"AWS": [{"Fn::GetAtt": [role, "Arn"]} for role in trusted]}
 
 
 def test_the_registrar_adds_names_of_scopes_and_reaches_no_key(dev):

@@ -10,7 +10,7 @@ import pytest
 STATE = {
     "AWS::DynamoDB::Table": 3,
     "AWS::SecretsManager::Secret": 1,
-    "AWS::Logs::LogGroup": 8,
+    "AWS::Logs::LogGroup": 9,
 }
 KEYS = [{"AttributeName": "pk", "KeyType": "HASH"}, {"AttributeName": "sk", "KeyType": "RANGE"}]
 every_table = pytest.mark.parametrize("table", ["Ledger", "Record", "Access"])

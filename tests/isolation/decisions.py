@@ -429,6 +429,14 @@ OPENINGS = [
     Opening("api", "Reader", (("scope", ""),), "an empty tag", DENY),
     Opening("api", "Reader", (("tenant", OWN),), "another tag", DENY),
     Opening("api", "Reader", (("scope", OWN), ("tenant", OTHER)), "two tags", DENY),
+    *(
+        Opening("mcp", role, SCOPE_TAG, "its scope as the one tag", ALLOW)
+        for role in ("Reader", "Writer", "Eraser")
+    ),
+    Opening("mcp", "Access", (), "the role of the access table", ALLOW),
+    Opening("mcp", "Carrier", SCOPE_TAG, "a role of the api", DENY),
+    Opening("mcp", "Projector", SCOPE_TAG, "a role of the workers", DENY),
+    Opening("mcp", "Reader", (), "no tag", DENY),
     Opening("index", "Projector", SCOPE_TAG, "its scope as the one tag", ALLOW),
     Opening("index", "Projector", (), "no tag", DENY),
     Opening("index", "Reader", SCOPE_TAG, "a role of the api", DENY),

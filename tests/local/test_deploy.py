@@ -57,7 +57,7 @@ def test_only_the_third_party_layer_is_another(cloud, app):
         return zipfile.ZipFile(io.BytesIO(body)).namelist()
 
     layer = names("layer.zip")
-    assert "python/boto3/__init__.py" in layer
+    assert "python/jmespath/__init__.py" in layer
     assert "python/sample_dependency.py" not in layer
     assert names("code.zip") == ["handlers.py"]
 

@@ -16,6 +16,7 @@ from botocore.credentials import Credentials
 from botocore.exceptions import ClientError
 from typer.testing import CliRunner
 
+import unsay
 from tests.support.issuer import AUDIENCE, Issuer, on_loopback
 from tests.support.stack import Stack, eventually, session_of
 from unsay_core.admin.cli import app
@@ -180,7 +181,7 @@ def signed(
 
 
 def test_a_request_signed_with_aws_credentials_acts_as_its_role(
-    stack: Stack, unsay_admin: Callable[..., str]
+    stack: Stack, unsay_admin: Callable[..., str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     shop = role_session(stack, "agents-shop", INVOKE)
     body = {"scope": "identity/agents/agents-shop", "content": "The shop sells tea."}
@@ -198,6 +199,20 @@ def test_a_request_signed_with_aws_credentials_acts_as_its_role(
     assert made.json()["source"]["actor"] == actor
     elsewhere = signed(stack, shop, "/iam/v1/memories", body | {"scope": "identity/agents/other"})
     assert (elsewhere.status_code, elsewhere.json()["code"]) == (403, "forbidden")
+
+    # The client signs as well, whatever has to be escaped in a path and a query.
+    monkeypatch.setenv("AWS_ACCESS_KEY_ID", shop.access_key)
+    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", shop.secret_key)
+    monkeypatch.setenv("AWS_SESSION_TOKEN", shop.token)
+    with unsay.connect(stack.url, aws=unsay.AwsAuth(region="us-east-1"), timeout=60) as memory:
+        scope = "identity/agents/agents-shop"
+        tagged = memory.remember("The shop sells mate.", scope=scope, tags=["tea & ü+"])
+        assert [each.id for each in memory.list(scope=scope, tag="tea & ü+").items] == [tagged.id]
+        assert memory.get(tagged).source.actor == actor
+        memory.converse("run.1:a", [{"seq": 0, "role": "user", "content": "Hello."}], scope=scope)
+        assert memory.conversation("run.1:a", scope=scope).messages[0].content == "Hello."
+        with pytest.raises(unsay.ForbiddenError):
+            memory.list(scope="identity/agents/other")
 
 
 def test_a_signature_that_does_not_hold_reaches_nobody(stack: Stack, unsay_admin: Callable[..., str]) -> None:

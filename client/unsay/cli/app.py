@@ -93,6 +93,12 @@ def main_options(
             help="The key; else, for a service, UNSAY_TOKEN or the profile's. Others may see a flag."
         ),
     ] = None,
+    aws: Annotated[
+        str | None,
+        typer.Option(
+            help="Sign with AWS credentials in place of a key: a profile of AWS, or auto; else UNSAY_AWS."
+        ),
+    ] = None,
     profile: Annotated[str, typer.Option(envvar="UNSAY_PROFILE", help="Which profile.")] = DEFAULT_PROFILE,
     version: Annotated[
         bool,
@@ -100,7 +106,7 @@ def main_options(
     ] = False,
 ) -> None:
     """Agent memory you own, and can take back."""
-    context.obj = Session(Profile(url, token), profile)
+    context.obj = Session(Profile(url, token, aws=aws), profile)
     context.call_on_close(context.obj.close)
 
 

@@ -25,6 +25,9 @@ def set_profile(
     url: Annotated[str | None, typer.Option(help="Where the service is.")] = None,
     token: Annotated[str | None, typer.Option(help="The key; - reads the standard input.")] = None,
     scope: Annotated[str | None, typer.Option(help="The scope that is meant when none is named.")] = None,
+    aws: Annotated[
+        str | None, typer.Option(help="In place of a key: a profile of AWS to sign with, or auto.")
+    ] = None,
 ) -> None:
     """Keep a service, a key or a scope in the profile, in a file that only you can read.
 
@@ -33,7 +36,7 @@ def set_profile(
     session: Session = context.obj
     file = ProfileFile()
     reads_it = token == "-"  # noqa: S105 - the standard input, not a password
-    given = Profile(url, sys.stdin.readline().strip() if reads_it else token, scope)
+    given = Profile(url, sys.stdin.readline().strip() if reads_it else token, scope, aws)
     known = file.profile(session.profile_name) if session.profile_name in file.names() else Profile()
     file.save(session.profile_name, given.over(known))
     typer.echo(f"{file.path}: {session.profile_name}", err=True)
@@ -54,6 +57,7 @@ def show_profiles(context: typer.Context) -> None:
         "profile": session.profile_name,
         "url": used.url,
         "token": "set" if used.token else None,
+        "aws": used.aws,
         "scope": used.scope,
     }
     if sys.stdout.isatty():

@@ -12,12 +12,14 @@ from rich.console import Console
 from rich.table import Table
 
 from unsay.cli.session import JsonOption
-from unsay.importers import SOURCES, SourceError, converted
+from unsay.importers import SOURCES, Report, SourceError, converted
 from unsay_core.contracts import exact_json
 
 app = typer.Typer()
 
-Source = Literal["csv", "jsonl", "langgraph", "markdown", "mem0", "strands-files", "strands-json"]
+Source = Literal[
+    "csv", "jsonl", "langgraph", "markdown", "mem0", "s3-agent-memory", "strands-files", "strands-json"
+]
 assert set(get_args(Source)) == SOURCES.keys()
 
 
@@ -35,14 +37,24 @@ def convert(
     """
     if (out is None) is not dry_run:
         raise typer.BadParameter("name a file with --out, or ask with --dry-run")
-    try:
-        report = converted(source, path, out)
-    except SourceError as wrong:
-        raise typer.BadParameter(str(wrong)) from None
+    report = reported(source, path, out)
     if as_json or not sys.stdout.isatty():
         typer.echo(exact_json.dumps(asdict(report)))
-        return
+    else:
+        Console().print(table_of(report))
+
+
+def reported(source: Source, path: Path, out: Path | None) -> Report:
+    """What became of the records of a store; raises `typer.BadParameter` for what is not such a store."""
+    try:
+        return converted(source, path, out)
+    except SourceError as wrong:
+        raise typer.BadParameter(str(wrong)) from None
+
+
+def table_of(report: Report) -> Table:
+    """Where each field went, and why records are left out."""
     table = Table("", "records", title=f"{report.written} of {report.read} records")
     for what, number in (*report.fields.items(), *((f"left out: {w}", n) for w, n in report.refused.items())):
         table.add_row(what, str(number))
-    Console().print(table)
+    return table

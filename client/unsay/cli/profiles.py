@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
 PRIVATE = 0o600
 DEFAULT_PROFILE = "default"
+AUTO = "auto"  # in place of a profile of AWS
 
 
 class ProfileError(Exception):
@@ -23,19 +24,25 @@ class ProfileError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Profile:
-    """A service, a credential for it, and the scope that is meant when none is named."""
+    """A service, a credential for it, and the scope that is meant when none is named.
+
+    `aws` is a credential, too: a profile of the AWS configuration, or `auto` for what the AWS SDKs find.
+    """
 
     url: str | None = None
     token: str | None = None
     scope: str | None = None
+    aws: str | None = None
 
     def over(self, other: Profile) -> Profile:
-        """This one, and the other's where this one is silent."""
+        """This one, and the other's where this one is silent; who names a credential names it whole."""
+        if self.token or self.aws:
+            other = replace(other, token=None, aws=None)
         return replace(other, **{name: value for name, value in asdict(self).items() if value is not None})
 
 
 def from_environment(environment: Mapping[str, str]) -> Profile:
-    """What `UNSAY_URL`, `UNSAY_TOKEN` and `UNSAY_SCOPE` say; an empty one says nothing."""
+    """What `UNSAY_URL`, `UNSAY_TOKEN`, `UNSAY_AWS` and `UNSAY_SCOPE` say; an empty one says nothing."""
     return Profile(**{f.name: environment.get(f"UNSAY_{f.name.upper()}") or None for f in fields(Profile)})
 
 
@@ -76,4 +83,6 @@ class ProfileFile:
             found = json.loads(self.path.read_text())
             return {name: asdict(Profile(**profile)) for name, profile in found.items()}
         except (ValueError, TypeError, AttributeError):
-            raise ProfileError(f"{self.path} is not an object of profiles with url, token, scope") from None
+            raise ProfileError(
+                f"{self.path} is not an object of profiles with url, token, scope, aws"
+            ) from None

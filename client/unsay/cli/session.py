@@ -12,7 +12,7 @@ import typer
 from rich.console import Console
 
 import unsay
-from unsay.cli.profiles import DEFAULT_PROFILE, Profile, ProfileError, ProfileFile, from_environment
+from unsay.cli.profiles import AUTO, DEFAULT_PROFILE, Profile, ProfileError, ProfileFile, from_environment
 from unsay.cli.show import as_json
 from unsay.cli.store import default_store
 from unsay.client import is_embedded
@@ -55,15 +55,15 @@ class Session:
     @cached_property
     def memory(self) -> unsay.Memory:
         """The service that is named; else a store of one's own. Raises `ProfileError`."""
-        url, token = self.profile.url, self.profile.token
-        if url is None and token is not None:
+        url, token, aws = self.profile.url, self.profile.token, self.profile.aws
+        if url is None and (token is not None or aws is not None):
             raise ProfileError(
                 "A key of which service? Set UNSAY_URL, or keep it: unsay config set --url URL"
             )
         if url is not None and is_embedded(url):
-            token = self._key_of_a_store(url)
+            token, aws = self._key_of_a_store(url), None
         try:
-            return unsay.connect(url or default_store(), token=token)
+            return unsay.connect(url or default_store(), token=token, aws=_signing(aws))
         except ValueError as refused:
             raise ProfileError(f"{url}: {refused}") from None
 
@@ -87,6 +87,10 @@ class Session:
         """Give the connections back."""
         if "memory" in self.__dict__:
             self.memory.close()
+
+
+def _signing(aws: str | None) -> unsay.AwsAuth | None:
+    return None if aws is None else unsay.AwsAuth(None if aws == AUTO else aws)
 
 
 def answer(found: Answer, picture: RenderableType, *, wants_json: bool) -> None:

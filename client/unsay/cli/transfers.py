@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import tempfile
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
+from urllib.parse import urlsplit
+from urllib.request import url2pathname
 
 import httpx
 import typer
@@ -12,6 +15,7 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn
 
 from unsay.cli import show
+from unsay.cli.convert import Source, convert, reported, table_of
 from unsay.cli.session import JsonOption, ScopeOption, Session, answer
 
 if TYPE_CHECKING:
@@ -56,7 +60,16 @@ def export_command(
 @app.command("import")
 def import_command(
     context: typer.Context,
-    file: Annotated[Path, typer.Argument(help="JSON lines, as an export writes them.", exists=True)],
+    file: Annotated[
+        Path,
+        typer.Argument(help="JSON lines, as an export writes them; with --from, another's.", exists=True),
+    ],
+    source: Annotated[
+        Source | None, typer.Option("--from", help="Which other store has written it, file or folder.")
+    ] = None,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="With --from: only say what would become of it.")
+    ] = False,
     on_conflict: Annotated[
         Literal["skip", "newer", "fail"], typer.Option(help="What happens where a place is taken.")
     ] = "skip",
@@ -66,20 +79,38 @@ def import_command(
     scope: ScopeOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Bring the memories of a file into a scope. Exits with 3 if the job fails.
+    """Bring the memories of a file, or of another store, into a scope. Exits with 3 if the job fails.
+
+    Cut off, it is begun anew: what is there already is skipped.
 
     Example: unsay import alice.jsonl --scope acme/users/alice
+
+    Example: unsay import mem0.json --from mem0 --scope acme/users/alice
     """
+    if dry_run and source is None:
+        raise typer.BadParameter("lines of our own become what they are: --dry-run goes with --from")
+    if dry_run and source is not None:
+        convert(file, source, None, True, as_json)
+        return
     session: Session = context.obj
-    where, parts = session.scope(scope), list(_parts(file))
-    with _progress() as progress:
-        job = session.memory.bring(
-            scope=where, parts=max(1, len(parts)), on_conflict=on_conflict, resurrect=resurrect
-        )
-        _put(file, parts, job.result["uploads"], progress)
-        job = session.memory.start_import(job.id, scope=where)
-        job = _over(session.memory, job, where, progress, "importing")
+    where = session.scope(scope)
+    with tempfile.TemporaryDirectory() as folder:
+        if source is not None:
+            lines = Path(folder, "lines.jsonl")
+            console.print(table_of(reported(source, file, lines)))
+            file = lines
+        job = _brought(session.memory, file, where, on_conflict=on_conflict, resurrect=resurrect)
     _told(job, as_json=as_json)
+
+
+def _brought(memory: Memory, file: Path, where: str, **how: Any) -> JobOut:
+    """The job of an import once it is over, its file handed over in pieces."""
+    parts = list(_parts(file))
+    with _progress() as progress:
+        job = memory.bring(scope=where, parts=max(1, len(parts)), **how)
+        _put(file, parts, job.result["uploads"], progress)
+        job = memory.start_import(job.id, scope=where)
+        return _over(memory, job, where, progress, "importing")
 
 
 def _progress() -> Progress:
@@ -104,14 +135,30 @@ def _fetch(job: JobOut, file: Path, progress: Progress) -> None:
     bar = progress.add_task("fetching", total=job.result["bytes"], told="")
     with file.open("wb") as out, httpx.Client(timeout=TIMEOUT) as client:
         for part in job.result["parts"]:
-            with client.stream("GET", part["url"]) as found:
-                found.raise_for_status()
-                for stretch in found.iter_bytes(CHUNK):
-                    out.write(stretch)
-                    progress.advance(bar, len(stretch))
+            for stretch in _stretches(part["url"], client):
+                out.write(stretch)
+                progress.advance(bar, len(stretch))
         (manifest,) = job.result["manifest"]
-        text = client.get(manifest["url"]).raise_for_status().content
+        text = b"".join(_stretches(manifest["url"], client))
     file.with_name(f"{file.name}.manifest.json").write_bytes(text)
+
+
+def _stretches(url: str, client: httpx.Client) -> Iterator[bytes]:
+    """What lies at an address, a stretch at a time; a store of one's own gives addresses of files."""
+    if path := _own(url):
+        with path.open("rb") as source:
+            while stretch := source.read(CHUNK):
+                yield stretch
+        return
+    with client.stream("GET", url) as found:
+        found.raise_for_status()
+        yield from found.iter_bytes(CHUNK)
+
+
+def _own(url: str) -> Path | None:
+    """The file of an address that is one of this machine."""
+    parts = urlsplit(url)
+    return Path(url2pathname(parts.path)) if parts.scheme == "file" else None
 
 
 def _parts(file: Path) -> Iterator[tuple[int, int]]:
@@ -134,7 +181,10 @@ def _put(
     with file.open("rb") as source, httpx.Client(timeout=TIMEOUT) as client:
         for (start, length), link in zip(pieces, links, strict=True):
             source.seek(start)
-            client.put(link["url"], content=source.read(length)).raise_for_status()
+            if path := _own(link["url"]):
+                path.write_bytes(source.read(length))
+            else:
+                client.put(link["url"], content=source.read(length)).raise_for_status()
             progress.advance(bar, length)
 
 

@@ -6,7 +6,7 @@ import csv
 import json
 import re
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
@@ -172,6 +172,28 @@ def langgraph(path: Path) -> Iterator[Foreign]:
         )
 
 
+def s3_agent_memory(path: Path) -> Iterator[Foreign]:
+    """Objects of s3-agent-memory, `<namespace>/<kind>/<id>.json` as in its bucket; or JSON lines."""
+    if not path.is_dir():
+        yield from (_of_namespace(record, str(number)) for number, record in _records(path))
+        return
+    for file in sorted(path.rglob("*.json")):
+        # What lies elsewhere are its indexes.
+        if file.parent.name in _KINDS:
+            namespace = file.parent.parent.relative_to(path).as_posix()
+            record = {"namespace": namespace, "kind": file.parent.name, **_object(_json(file), file.name)}
+            yield _of_namespace(record, file.stem)
+
+
+def _of_namespace(record: Mapping[str, Any], place: str) -> Foreign:
+    """Known by namespace and id, wherever it was read; the namespace chooses no scope."""
+    found = _plain(record, place)
+    namespace = record.get("namespace")
+    own = {name: value for name, value in found.metadata.items() if name != "namespace"}
+    told = {"s3.namespace": namespace} if namespace not in (None, "", ".") else {}
+    return replace(found, place=json.dumps([namespace, found.place]), metadata={**own, **told})
+
+
 def _list(found: Any, path: Path) -> Iterator[Mapping[str, Any]]:
     if not isinstance(found, list):
         raise SourceError(f"{path.name} holds no list of records")
@@ -186,5 +208,6 @@ SOURCES: Mapping[str, Callable[[Path], Iterator[Foreign]]] = {
     "strands-files": markdown,
     "strands-json": strands_json,
     "mem0": mem0,
+    "s3-agent-memory": s3_agent_memory,
     "langgraph": langgraph,
 }

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from datetime import datetime
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from pydantic import BaseModel, Field
 
@@ -36,6 +36,8 @@ class Memory(BaseModel):
     expires_at: datetime | None = None
     superseded_by: str | None = None
     version: int
+    source: str = Field(description="By which way it came: api, extract, import, consolidate, …")
+    metadata: dict[str, Any] = Field(default_factory=dict)
     score: float | None = Field(default=None, description="How well it answers the query, up to 1")
 
 
@@ -85,7 +87,8 @@ class History(BaseModel):
 
 def memory_of(found: MemoryOut, score: float | None = None) -> Memory:
     """A memory as the tools show it."""
-    return Memory.model_validate({**found.model_dump(include=set(Memory.model_fields)), "score": score})
+    told = found.model_dump(include=set(Memory.model_fields))
+    return Memory.model_validate({**told, "source": found.source.channel, "score": score})
 
 
 def event_of(event: EventOut) -> Event:

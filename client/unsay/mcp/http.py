@@ -3,21 +3,19 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from mcp.server.transport_security import TransportSecuritySettings
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from unsay.mcp.server import MemoryServer
 
 PATH = "/mcp"
-# Who calls has proven it with a credential in a header, which no page of another site makes a browser send:
-# there is no host to check, and behind a gateway or a domain of one's own it has many names.
-_ANY_HOST = TransportSecuritySettings(enable_dns_rebinding_protection=False)
-_ONLY_POST = b'{"jsonrpc":"2.0","id":null,"error":{"code":-32000,"message":"Method Not Allowed: only POST"}}'
+_SERVER_ERROR = -32_000
 
 
 @dataclass(frozen=True)
@@ -29,15 +27,47 @@ class HttpAnswer:
     body: bytes
 
 
-def answered(server: MemoryServer, method: str, headers: Mapping[str, str], body: bytes) -> HttpAnswer:
-    """Answer one request; `GET` would open a stream and `DELETE` end a session, and there is neither."""
+def answered(
+    server: MemoryServer,
+    method: str,
+    headers: Mapping[str, str],
+    body: bytes,
+    *,
+    hosts: Sequence[str] | None = None,
+) -> HttpAnswer:
+    """Answer one request; `GET` would open a stream and `DELETE` end a session, and there is neither.
+
+    With `hosts`, as in `["localhost:*"]`, a request for another host is `421`: a server that takes callers at
+    their word wants that, for a page of any site makes a browser ask it. Where each proves who calls with a
+    credential in a header, no page can, and behind a gateway the host has many names: then None.
+    """
     if method != "POST":
-        return HttpAnswer(405, {"Allow": "POST", "Content-Type": "application/json"}, _ONLY_POST)
-    return asyncio.run(_posted(server, headers, body))
+        return only_post()
+    return asyncio.run(_posted(server, headers, body, _security(hosts)))
 
 
-async def _posted(server: MemoryServer, headers: Mapping[str, str], body: bytes) -> HttpAnswer:
-    app = server.streamable_http_app(stateless_http=True, json_response=True, transport_security=_ANY_HOST)
+def only_post() -> HttpAnswer:
+    """What any other method is answered."""
+    return refused(405, "Method Not Allowed: only POST", Allow="POST")
+
+
+def refused(status: int, message: str, **headers: str) -> HttpAnswer:
+    """A refusal of a whole request, in the form that hosts read."""
+    error = {"code": _SERVER_ERROR, "message": message}
+    body = json.dumps({"jsonrpc": "2.0", "id": None, "error": error}).encode()
+    return HttpAnswer(status, {**headers, "Content-Type": "application/json"}, body)
+
+
+def _security(hosts: Sequence[str] | None) -> TransportSecuritySettings:
+    if hosts is None:
+        return TransportSecuritySettings(enable_dns_rebinding_protection=False)
+    return TransportSecuritySettings(enable_dns_rebinding_protection=True, allowed_hosts=list(hosts))
+
+
+async def _posted(
+    server: MemoryServer, headers: Mapping[str, str], body: bytes, security: TransportSecuritySettings
+) -> HttpAnswer:
+    app = server.streamable_http_app(stateless_http=True, json_response=True, transport_security=security)
     request = {
         "type": "http",
         "asgi": {"version": "3.0"},

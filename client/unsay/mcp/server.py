@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import importlib.metadata
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from mcp.server.mcpserver import Context, MCPServer
 from mcp.server.mcpserver.exceptions import ToolError, UnexpectedToolError
@@ -19,6 +19,7 @@ from unsay.mcp.tools import FORGETTING, READING, REVIEWING, WRITING, Tools, hint
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection
 
+    from unsay.asking import A, Ask
     from unsay.client import Memory
     from unsay.verbs import Scope
 
@@ -32,11 +33,18 @@ INSTRUCTIONS = (
 )
 
 
+class Asked(Protocol):
+    """The service, as the caller may use it: `Memory.ask`, or the `send` of a transport."""
+
+    def __call__(self, ask: Ask[A], /) -> A:
+        """The answer; raises an `UnsayError`."""
+
+
 @dataclass(frozen=True)
 class Opened:
-    """The scope that a call works on, and the service as the caller may use it."""
+    """The scope that a call works on, and where its questions go."""
 
-    memory: Memory
+    ask: Asked
     scope: Scope
 
 
@@ -49,7 +57,7 @@ class MemoryServer(MCPServer[Any]):
             name="unsay",
             title="unsay memory",
             instructions=INSTRUCTIONS,
-            version=importlib.metadata.version("unsay"),
+            version=_version(),
             # Its information names scopes and ids, and the standard error of a server is somebody's log.
             log_level="ERROR",
             tools=[
@@ -81,6 +89,14 @@ class MemoryServer(MCPServer[Any]):
             await server.run(messages, write, server.create_initialization_options())
 
 
+def _version() -> str:
+    """The version, where the package was installed: in the layer of a λ it only lies."""
+    try:
+        return importlib.metadata.version("unsay")
+    except importlib.metadata.PackageNotFoundError:
+        return "unknown"
+
+
 def server_of(
     memory: Memory, *, scope: Scope, read_only: bool = False, forgetting: bool = True, reviewing: bool = False
 ) -> MemoryServer:
@@ -93,5 +109,5 @@ def server_of(
         names |= (
             WRITING | (FORGETTING if forgetting else frozenset()) | (REVIEWING if reviewing else frozenset())
         )
-    opened = Opened(memory, scope)
+    opened = Opened(memory.ask, scope)
     return MemoryServer(lambda: opened, names)

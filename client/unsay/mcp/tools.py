@@ -31,6 +31,10 @@ KindField = Annotated[Kind, Field(description="A fact, an event, or an instructi
 ReasonField = Annotated[Reason, Field(strict=False)]  # its name is what comes over the wire
 Tags = Annotated[list[str], Field(max_length=32)]
 Kinds = list[Kind] | None
+Filter = Annotated[
+    dict[str, Any] | None,
+    Field(description='Narrows it: {"eq": ["metadata.team", "red"]}; also and, or, not, gt, in, exists'),
+]
 Limit = Annotated[int, Field(ge=1, le=50)]
 Note = Annotated[str | None, Field(max_length=500, description="Why, in a few words")]
 _DAY = 86_400
@@ -74,10 +78,12 @@ class Tools:
         limit: Limit = 5,
         kinds: Kinds = None,
         tags: Tags = [],  # noqa: B006 the SDK shows the default, and nothing changes it
+        filter: Filter = None,
     ) -> Memories:
         """Look for what is remembered that answers a question. Use it before you answer from memory."""
         opened = self._opened()
-        found = _ask(opened, verbs.recall(query, scope=opened.scope, limit=limit, kinds=kinds, tags=tags))
+        narrowed: dict[str, Any] = {"kinds": kinds, "tags": tags, "filter": filter}
+        found = _ask(opened, verbs.recall(query, scope=opened.scope, limit=limit, **narrowed))
         memories = [memory_of(item.memory, item.score) for item in found.items]
         return Memories(memories=memories, degraded=found.degraded, reasons=found.reasons)
 
@@ -86,11 +92,13 @@ class Tools:
         limit: Limit = 20,
         kind: Kind | None = None,
         tag: str | None = None,
+        filter: Filter = None,
         cursor: Annotated[str | None, Field(description="next_cursor of the page before")] = None,
     ) -> Memories:
         """List what is remembered, newest first."""
         opened = self._opened()
-        page = _ask(opened, verbs.list(scope=opened.scope, limit=limit, kind=kind, tag=tag, cursor=cursor))
+        narrowed: dict[str, Any] = {"kind": kind, "tag": tag, "filter": filter, "cursor": cursor}
+        page = _ask(opened, verbs.list(scope=opened.scope, limit=limit, **narrowed))
         return Memories(memories=[memory_of(found) for found in page.items], next_cursor=page.next_cursor)
 
     def get(self, memory_id: Id) -> One:
@@ -119,7 +127,7 @@ class Tools:
         """Erase a memory and what it replaced, for good; it is not learned again. Only when the user asks."""
         opened = self._opened()
         try:
-            receipt = opened.memory.ask(verbs.forget(memory_id, scope=opened.scope, reason=reason.value))
+            receipt = opened.ask(verbs.forget(memory_id, scope=opened.scope, reason=reason.value))
         except ForgottenError:
             return Forgotten(memory_id=memory_id, erasure_id=None, state="forgotten before")
         except UnsayError as error:
@@ -174,6 +182,6 @@ def hints(name: str) -> ToolAnnotations:
 def _ask(opened: Opened, question: Ask[A]) -> A:
     """The answer, or what went wrong in words that the model may read."""
     try:
-        return opened.memory.ask(question)
+        return opened.ask(question)
     except UnsayError as error:
         raise ToolError(explained(error)) from None

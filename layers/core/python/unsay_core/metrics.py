@@ -67,31 +67,31 @@ class Silent:
 
 SILENT: Signals = Silent()
 
-_ALL_THAT_OPEN = ("api", "project", "index", "extract", "jobs", "sweep")
+_ALL_THAT_OPEN = ("api", "mcp", "project", "index", "extract", "jobs", "sweep")
 
 RECALL_TIME = Metric(
     "RecallTime",
     Unit.MILLISECONDS,
-    ("api",),
+    ("api", "mcp"),
     "How long a recall took, from its body to its answer; p50 and p99 are drawn.",
 )
 DEGRADED_RECALLS = Metric(
     "DegradedRecalls",
     Unit.COUNT,
-    ("api",),
+    ("api", "mcp"),
     "A recall went without a store, or without a part of one.",
     ("reason",),
 )
 FOREIGN_HITS = Metric(
     "ForeignHits",
     Unit.COUNT,
-    ("api", "extract"),
+    ("api", "mcp", "extract"),
     "The index answered with what lies in another scope; it was dropped. Must not happen.",
 )
 TOMBSTONE_HITS = Metric(
     "TombstoneHits",
     Unit.COUNT,
-    ("api", "extract", "jobs"),
+    ("api", "mcp", "extract", "jobs"),
     "A write would have brought back what was taken back, and was refused.",
     ("channel",),
 )

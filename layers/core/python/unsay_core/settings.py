@@ -64,6 +64,13 @@ class ApiSettings(Settings):
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
+class McpSettings(ApiSettings):
+    """The mcp λ: the api λ's, and whether its tools only read: `true` or `false`."""
+
+    read_only: str
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class AuthorizerSettings(Settings):
     """The authorizer λ: it reads keys and bindings, under its own role.
 

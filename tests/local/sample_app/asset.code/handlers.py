@@ -27,7 +27,7 @@ def api(event, context):
         time.sleep(30)
     if action == "environment":
         return answer(
-            {"variables": dict(os.environ), "modules": importable("boto3", "numpy", "sample_dependency")}
+            {"variables": dict(os.environ), "modules": importable("jmespath", "numpy", "sample_dependency")}
         )
     if action == "memory":
         return answer({"calls": CALLS["api"], "pid": os.getpid()})

@@ -79,6 +79,9 @@ def begin_consolidation(command: Consolidate, opened: OpenScope, world: World) -
         request = command.request(_merges_of(undone, draft) if undone else [])
         epoch, actor = draft.head.epoch, opened.principal.id
         job = Job(job_id, JobKind.CONSOLIDATE, JobState.RUNNING, actor, draft.at, epoch, request)
+        if draft.head.scope is None:  # nothing is held here, and no worker could open it by its name
+            nothing: dict[str, Any] = {"merges": [], "merged": 0, "groups": []}
+            job = replace(job.ended(draft.at, result=nothing), total=0)
         draft.put(job)
         if key is not None:
             keep_outcome(key, 202, job_id, 1, draft)

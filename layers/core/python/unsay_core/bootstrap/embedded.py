@@ -11,13 +11,16 @@ import os
 import secrets
 import threading
 import traceback
+from datetime import timedelta
 from functools import cached_property
 from itertools import groupby
 from typing import TYPE_CHECKING
 from uuid import uuid4
 
 from unsay_core.adapters.anchor_file import AnchoredLedger, AnchorFile, FileAnchors
+from unsay_core.adapters.folder_transfers import TransferFolder
 from unsay_core.adapters.minilm import MiniLm, is_installed
+from unsay_core.adapters.own_model import OwnModel
 from unsay_core.adapters.rules import RuleModel
 from unsay_core.adapters.sqlite import InMemoryFile, LedgerFile, SqliteLedger
 from unsay_core.adapters.sqlite.kept import (
@@ -48,6 +51,7 @@ from unsay_core.application.project import project_memory
 from unsay_core.application.quotas import Allowance
 from unsay_core.application.scopes import NotedOnce
 from unsay_core.application.sweep import SWEEPER, sweep
+from unsay_core.application.transfers import remove_files
 from unsay_core.contracts.portable import FORM
 from unsay_core.domain.errors import ForbiddenError, InvalidRequestError, NotFoundError
 from unsay_core.domain.scope import Action, Grant, Principal, PrincipalKind, Scope, ScopePattern
@@ -59,10 +63,10 @@ if TYPE_CHECKING:
     from datetime import datetime
     from pathlib import Path
 
+    from unsay_core.adapters.own_model import Asked
     from unsay_core.adapters.sqlite.file import AnyFile
     from unsay_core.application.jobs import Work
     from unsay_core.application.ports import Clock, Embedder, JobTask, World
-    from unsay_core.application.transfers import StoredFile
     from unsay_core.application.uploads import Address, IntakeScope, WaitingFile
     from unsay_core.domain.memory import Memory
     from unsay_core.endpoints.router import Answer
@@ -79,6 +83,7 @@ SWEPT = 200  # entries that came due, looked at in one sweep
 AT_ONCE = 10  # memories brought to the index together
 _RECALL = "/v1/recall"
 _NO_FILES = "a store of one's own has no files beside it"
+FILES_KEPT = timedelta(days=1)  # of exports, and of imports that nobody began
 CAUGHT_UP = 50  # vectors made up for after one change
 
 
@@ -99,10 +104,11 @@ class Embedded:
         path: Path | None,
         *,
         embedder: Embedder | None,
+        model: Asked | None = None,
         token: str | None = None,
         world: World | None = None,
     ) -> None:
-        self._service = EmbeddedService(path, embedder, world or real_world())
+        self._service = EmbeddedService(path, embedder, world or real_world(), model)
         self._damage: DamagedFileError | ForeignFileError | None = None
         self._endpoints = Endpoints(self._service, self._note_fault)
         self._chores = Chores(self._service)
@@ -151,25 +157,29 @@ class EmbeddedService:
 
     has_backups = False  # whoever copies the file knows how long they keep the copy
 
-    def __init__(self, path: Path | None, embedder: Embedder | None, world: World) -> None:
+    def __init__(
+        self, path: Path | None, embedder: Embedder | None, world: World, model: Asked | None = None
+    ) -> None:
         self.world = world
         self.embedder = embedder
         self.file: AnyFile = LedgerFile(path) if path else InMemoryFile()
         beside = path.with_name(f"{path.name}.anchors") if path else None
         self._anchors = AnchorFile(beside, world.clock)
+        self.transfers = TransferFolder(path.with_name(f"{path.name}.transfers") if path else None)
         self.keyring = Keyring.from_pepper(pepper_of(self.file, lambda: secrets.token_urlsafe(48)))
         self.keys = SqliteKeys(self.file)
         self.registry = SqliteRegistry(self.file)
         self.policies = SqlitePolicies(self.file)
         self.counters = SqliteCounters(self.file)
         self.uses = UseNotes(self.keys, world)
-        self.model = RuleModel()
+        self.model = RuleModel() if model is None else OwnModel(model)
         if embedder is not None:
             drop_others(self.file, embedder)
 
     def close(self) -> None:
         """Let file and threads go."""
         self.world.executor.shutdown()
+        self.transfers.close()
         self.file.close()
 
     def warm_up(self) -> None:
@@ -232,12 +242,8 @@ class EmbeddedService:
         raise InvalidRequestError("a store of one's own takes no files: hand the messages in themselves")
 
     def open_transfer(self, principal: Principal, scope: Scope, *, reading: bool = False) -> TransferScope:
-        """Refused but for reading: the file that this store is can be copied, and no job carries anything."""
+        """Open a scope to carry memories out of it and into it, as files beside the ledger."""
         opened = self.open_scope(principal, scope, Action.TRANSFER)
-        if not reading:
-            raise InvalidRequestError(
-                "a store of one's own is a file already: there are no exports and imports"
-            )
         return TransferScope(
             scope=opened.scope,
             id=opened.id,
@@ -246,7 +252,7 @@ class EmbeddedService:
             keys=opened.keys,
             ledger=opened.ledger,
             search=opened.search,
-            transfers=NoTransfers(),
+            transfers=self.transfers.of(opened.id),
             form=FORM,
         )
 
@@ -278,7 +284,7 @@ class EmbeddedService:
             search=opened.search,
             documents=NoDocuments(),
             indexes={GENERATION: self.vectors(scope_id)},
-            transfers=NoTransfers(),
+            transfers=self.transfers.of(opened.id),
             form=FORM,
             transcripts=NoTranscripts(),
             recovery_days=0,
@@ -334,28 +340,6 @@ class NoDocuments:
         return iter(())
 
 
-class NoTransfers:
-    """See `Transfers`: no job here carries anything, because none can be asked for."""
-
-    def put(self, name: str, body: bytes) -> None:
-        """Nowhere to write."""
-
-    def read(self, name: str, start: int, length: int) -> bytes:
-        """Nothing is there."""
-        raise NotFoundError(_NO_FILES)
-
-    def listed(self, prefix: str = "") -> Iterator[StoredFile]:
-        """None."""
-        return iter(())
-
-    def delete(self, name: str) -> None:
-        """Nothing was written."""
-
-    def link(self, name: str, *, writing: bool = False) -> str:
-        """Nothing is there."""
-        raise NotFoundError(_NO_FILES)
-
-
 class NoTranscripts:
     """See `Transcripts`: a file is handed in where it lies, and this process has no other place for it."""
 
@@ -389,7 +373,8 @@ class Chores:
     def run(self) -> None:
         """Do what is owed; what could not be done is left. A job may wait for the index: it comes twice."""
         with self._lock:
-            for chore in (self._extract, self._jobs, self._index, self._jobs, self._make_up):
+            chores = (self._extract, self._jobs, self._index, self._jobs, self._transfers, self._make_up)
+            for chore in chores:
                 self._tried(chore)
 
     def see_to_what_is_due(self) -> None:
@@ -429,6 +414,12 @@ class Chores:
             work = scope.ledger.read([ref]).get(ref) if scope else None
             if scope is not None and work is not None:
                 run_job(task_of(work, scope_id), scope, self._service.world, STEPS, lambda: True)
+
+    def _transfers(self) -> None:
+        """Drop the files that were kept for long enough."""
+        before = self._service.world.clock.now() - FILES_KEPT
+        for scope_id in self._service.transfers.scope_ids():
+            remove_files("", self._service.transfers.of(scope_id), before=before)
 
     def _extract(self) -> None:
         for scope_id, _, marker in owed(self._service.file, Area.READY):

@@ -1,0 +1,1 @@
+"""One scope of a caller, as an MCP server."""
