@@ -49,7 +49,6 @@ class Alarm:
     line: Line
     threshold: float
     minutes: int = 5
-    periods: int = 1
     silence: Silence = Silence.GOOD
     is_floor: bool = False
 
@@ -75,7 +74,7 @@ ALARMS = (
         "One recall in a hundred takes two seconds or more.",
         Own(RECALL_TIME, "api", "p99"),
         2_000,
-        periods=2,
+        minutes=10,
     ),
     Alarm(
         "RecallDegraded",
@@ -120,7 +119,7 @@ ALARMS = (
         "Nobody has looked for ten minutes at what is due.",
         Own(ERASURES_PENDING, "sweep", "SampleCount"),
         1,
-        periods=2,
+        minutes=10,
         silence=Silence.BAD,
         is_floor=True,
     ),

@@ -77,8 +77,7 @@ def _named(line: Line) -> str:
 
 def _bound(alarm: Alarm) -> str:
     side = "below" if alarm.is_floor else "at"
-    times = f", {alarm.periods} times running" if alarm.periods > 1 else ""
-    return f"{alarm.line.statistic} {side} {alarm.threshold:,} in {alarm.minutes} min{times}"
+    return f"{alarm.line.statistic} {side} {alarm.threshold:,} in {alarm.minutes} min"
 
 
 if __name__ == "__main__":

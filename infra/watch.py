@@ -86,7 +86,7 @@ class Watch(Construct):
             alarm_description=f"{alarm.says} What to do: {runbook(alarm)}",
             metric=self._metric(alarm.line, Duration.minutes(alarm.minutes)),
             threshold=alarm.threshold,
-            evaluation_periods=alarm.periods,
+            evaluation_periods=1,
             comparison_operator=operators.LESS_THAN_THRESHOLD
             if alarm.is_floor
             else operators.GREATER_THAN_OR_EQUAL_TO_THRESHOLD,

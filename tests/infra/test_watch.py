@@ -26,7 +26,7 @@ def named(reference):
 def test_an_alarm_watches_what_it_says_and_names_its_page(dev, alarm):
     deployed = dev.one("AWS::CloudWatch::Alarm", f"Watch{alarm.name}")
     assert (deployed["MetricName"], deployed["Threshold"]) == (alarm.line.name, alarm.threshold)
-    assert (deployed["Period"], deployed["EvaluationPeriods"]) == (alarm.minutes * 60, alarm.periods)
+    assert (deployed["Period"], deployed["EvaluationPeriods"]) == (alarm.minutes * 60, 1)
     assert deployed.get("Statistic", deployed.get("ExtendedStatistic")) == alarm.line.statistic
     assert deployed["TreatMissingData"] == alarm.silence
     assert deployed["AlarmDescription"].startswith(alarm.says)
