@@ -30,7 +30,6 @@ SERVERLESS_ANSWERS = {
     "LambdaLatestVersion": LOCKED_RUNTIME,
     "LambdaDLQ": "Whoever calls it sees that it failed and tries again: the gateway, a stream, a queue with "
     "dead letters, or the clock a minute later.",
-    "LambdaTracing": "What a λ does is told in metrics and logs, which name no scope.",
 }
 
 
@@ -85,8 +84,14 @@ class PythonFunction(Construct):
             role=self.role,
             log_group=log_group,
             logging_format=lambda_.LoggingFormat.JSON,
+            tracing=lambda_.Tracing.ACTIVE,
         )
         acknowledge(self.function, "L1", LOCKED_RUNTIME)
+        acknowledge(
+            self.role,
+            "IAM5[Resource::*]",
+            "Segments of a trace are told to X-Ray, which knows no resource that they could be limited to.",
+        )
         for rule, reason in SERVERLESS_ANSWERS.items():
             acknowledge(self.function, rule, reason, pack=SERVERLESS)
 

@@ -21,6 +21,7 @@ MODULES = (
     "local.gateway_iam",
     "local.fault_gate",
     "local.metrics",
+    "local.xray",
     "local.lambda_worker",
     "local.persistence",
     "local.snapshots",

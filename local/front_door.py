@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from ministack.services import cloudformation
 
-from local import faults, metrics, persistence
+from local import faults, metrics, persistence, xray
 from local.gateway_iam import path_as_sent
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ PATCHES = {"ministack.services.cloudformation": ("_stacks",)}
 _LOOPBACK = ("127.0.0.1", "::1")
 # A client that keeps the control URL as its base asks for `/_faults` below it.
 _FAULT_PATHS = ("/_faults", "/_faults/_faults")
-_STATUS_PATH = "/_local"
+_STATUS_PATH, _TRACES_PATH = "/_local", "/_traces"
 # The emulator's own controls reset everything for whoever asks, a web page included.
 _EMULATOR_PATH, _EMULATOR_HEALTH = "/_ministack/", "/_ministack/health"
 _SIGNED_FOR = re.compile(rb"Credential=[^/]+/[^/]+/[^/]+/([^/]+)/")
@@ -54,7 +54,7 @@ def front_door(aws: Application) -> Application:
             async with persistence.saving():
                 await aws(scope, receive, send)
             return
-        if scope["type"] == "http" and scope["path"] in (*_FAULT_PATHS, _STATUS_PATH):
+        if scope["type"] == "http" and scope["path"] in (*_FAULT_PATHS, _STATUS_PATH, _TRACES_PATH):
             await _control(scope, receive, send)
             return
         if scope["type"] == "http" and _is_emulator_control(scope["path"]):
@@ -131,6 +131,9 @@ async def _control(scope: Scope, receive: Receive, send: Send) -> None:
     if scope["path"] == _STATUS_PATH:
         state = os.path.dirname(os.environ["STATE_DIR"])
         await _answer(send, 200, {"pid": os.getpid(), "state": state, "api_id": api_id()})
+        return
+    if scope["path"] == _TRACES_PATH:
+        await _answer(send, 200, {"segments": xray.segments()})
         return
     await _answer(send, *_faults(scope["method"], await _body(receive)))
 

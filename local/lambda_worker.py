@@ -26,7 +26,7 @@ from typing import IO, Any, cast
 from ministack.core import lambda_runtime as runtime
 from ministack.services import lambda_svc, sts
 
-from local import metrics
+from local import metrics, xray
 from local.place import HOST, PYTHON_NEEDS
 
 PATCHES = {
@@ -117,6 +117,7 @@ def environment(config: dict[str, Any], task_root: Path) -> dict[str, str]:
         "AWS_LAMBDA_LOG_GROUP_NAME": f"/aws/lambda/{name}",
         "AWS_LAMBDA_LOG_STREAM_NAME": time.strftime("%Y/%m/%d/[$LATEST]") + uuid.uuid4().hex,
         "AWS_LAMBDA_INITIALIZATION_TYPE": "on-demand",
+        "AWS_XRAY_DAEMON_ADDRESS": xray.address(),
         "LAMBDA_TASK_ROOT": str(task_root),
         "_HANDLER": config["Handler"],
         "LANG": "en_US.UTF-8",

@@ -6,7 +6,7 @@ import json
 from typing import TYPE_CHECKING, Any
 
 from functions.entrypoint import log_fault, logger
-from unsay_core.adapters.messaging import batch_of_event, is_redriven, upload_of_event
+from unsay_core.adapters.messaging import batch_of_event, is_redriven, trace_of_event, upload_of_event
 from unsay_core.application.extract import extract, next_in_line
 from unsay_core.application.uploads import take_in
 from unsay_core.bootstrap.aws import ExtractService
@@ -56,7 +56,12 @@ def _pause(record: dict[str, Any], context: LambdaContext) -> float | None:
             _take_in(*upload, record["body"])
         if batch is not None and is_redriven(event):
             service.retry(*batch[:2])
-        return _worked_on(*batch, context) if batch is not None else None
+        if batch is None:
+            return None
+        with service.world.tracer.span("extract", under=trace_of_event(event)) as span:
+            attempts = int(record["attributes"]["ApproximateReceiveCount"])
+            span.note(scope=batch[0], model=service.model.name, attempts=attempts)
+            return _worked_on(*batch, context)
     except Exception as fault:  # noqa: BLE001 - one batch's trouble must not hold up another's
         log_fault("a batch or a file could not be worked on", fault)
         return 1.0

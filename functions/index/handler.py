@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from functions.entrypoint import log_fault, logger
@@ -9,8 +10,11 @@ from unsay_core.adapters.messaging import body_of_task, task_of_message
 from unsay_core.application.index_memories import foreign, index_memories
 from unsay_core.bootstrap.aws import IndexService
 from unsay_core.settings import IndexSettings
+from unsay_core.tracing import TracePlace
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from aws_lambda_powertools.utilities.typing import LambdaContext
 
     from unsay_core.application.ports import IndexTask
@@ -69,6 +73,17 @@ def _set_aside(letter: str, message_id: str) -> bool:
     return True
 
 
+@contextmanager
+def _spans(tasks: list[IndexTask], attempt: str) -> Iterator[None]:
+    """One span in each trace that the batch works for; its calls stand in the last of them."""
+    with ExitStack() as spans:
+        for trace in dict.fromkeys(task.trace for task in tasks):
+            span = spans.enter_context(service.world.tracer.span("index", under=TracePlace.parse(trace)))
+            mine = [task for task in tasks if task.trace == trace]
+            span.note(scope=mine[0].scope_id, count=len(mine), attempts=attempt.rpartition("/")[2])
+        yield
+
+
 def _attempt(attributes: dict[str, str]) -> str:
     """What names this try: a message that comes back from the dead letters counts its receives anew."""
     return f"{attributes['SentTimestamp']}/{attributes['ApproximateReceiveCount']}"
@@ -82,7 +97,10 @@ def _index(scope_id: str, root_id: str | None, messages: Messages) -> list[str]:
         scope = service.index_scope(scope_id, root_id)
         strange = foreign(tasks, scope)
         known = [task for task in tasks if task not in strange]
-        left = set(index_memories(known, scope, clock, attempt, service.world.signals)) if known else set()
+        with _spans(known, attempt):
+            left = (
+                set(index_memories(known, scope, clock, attempt, service.world.signals)) if known else set()
+            )
     except Exception as fault:  # noqa: BLE001 - one scope's trouble must not hold up another's
         log_fault("a scope's memories could not be indexed", fault)
         return list(messages)

@@ -10,6 +10,7 @@ from unsay_core.application.job_steps import STEPS
 from unsay_core.application.jobs import run_job
 from unsay_core.bootstrap.jobs import JobsService
 from unsay_core.settings import JobsSettings
+from unsay_core.tracing import TracePlace
 
 if TYPE_CHECKING:
     from aws_lambda_powertools.utilities.typing import LambdaContext
@@ -45,8 +46,10 @@ def _pause(record: dict[str, Any], context: LambdaContext) -> float | None:
         service.dead_letters.set_aside(record["body"], record["messageId"])
         return None
     try:
-        scope = service.job_scope(task)
-        return run_job(task, scope, service.world, STEPS, lambda: _has_time(context)) if scope else None
+        with service.world.tracer.span(task.kind, under=TracePlace.parse(task.trace)) as span:
+            span.note(scope=task.scope_id, attempts=int(record["attributes"]["ApproximateReceiveCount"]))
+            scope = service.job_scope(task)
+            return run_job(task, scope, service.world, STEPS, lambda: _has_time(context)) if scope else None
     except Exception as fault:  # noqa: BLE001 - one job's trouble must not hold up another's
         log_fault("a job could not be run", fault)
         return 1.0

@@ -82,12 +82,13 @@ def handler(event: dict[str, Any], _context: LambdaContext) -> dict[str, Any]:
 
 def _project(record: Mapping[str, Any], batch: _Batch) -> None:
     scope_id, area, sort = _place(record)
+    world = service.world
     if record["dynamodb"]["Keys"]["pk"]["S"] == TABLE_MARK:
         pass  # the mark of the table itself
     elif not _is_ours(scope_id, area, sort):
         _set_aside(record)
     elif area == Area.PENDING:
-        task = project_memory(sort, batch.scope(scope_id), service.scope_notes, service.world.signals)
+        task = project_memory(sort, batch.scope(scope_id), service.scope_notes, world.signals, world.tracer)
         batch.tasks.extend([task] if task else [])
     elif area == Area.READY:
         ready = batch_is_ready(sort, batch.scope(scope_id))

@@ -11,6 +11,7 @@ from unsay_core.application.ledger import Area
 from unsay_core.application.ports import IndexTask, JobTask
 from unsay_core.application.project import BATCH_READY
 from unsay_core.domain.ids import is_digest, is_id
+from unsay_core.tracing import TracePlace
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -117,7 +118,8 @@ def body_of_task(task: IndexTask) -> str:
     """A task as a message carries it."""
     named = {"sid": task.scope_id, "id": task.memory_id, "seq": task.seq}
     root = {"root": task.root_id} if task.root_id else {}
-    return json.dumps(named | root | ({"rebuild": True} if task.rebuild else {}))
+    more = {"rebuild": True} if task.rebuild else {}
+    return json.dumps(named | root | more | _trace(task.trace))
 
 
 def task_of_message(body: str) -> IndexTask:
@@ -128,13 +130,15 @@ def task_of_message(body: str) -> IndexTask:
         case (str(scope_id), str(memory_id), int(seq)) if is_digest(scope_id) and is_id(memory_id, "mem"):
             root = message.get("root")
             root_id = root if isinstance(root, str) and is_digest(root) else None
-            return IndexTask(scope_id, memory_id, seq, root_id, rebuild=message.get("rebuild") is True)
+            rebuild = message.get("rebuild") is True
+            return IndexTask(scope_id, memory_id, seq, root_id, rebuild, _trace_of(message))
     raise ValueError("this names no work in any scope")
 
 
 def body_of_job(task: JobTask) -> str:
     """A call for a job as a message carries it: ids, and the kind, which says what may open the scope."""
-    return json.dumps({"sid": task.scope_id, "area": task.area.value, "id": task.id, "kind": task.kind})
+    named = {"sid": task.scope_id, "area": task.area.value, "id": task.id, "kind": task.kind}
+    return json.dumps(named | _trace(task.trace))
 
 
 def job_of_message(body: str) -> JobTask:
@@ -143,8 +147,24 @@ def job_of_message(body: str) -> JobTask:
     named = [message.get(name) for name in ("sid", "area", "id", "kind")] if isinstance(message, dict) else []
     match named:
         case [str(scope_id), "E" | "J" as area, str(job_id), str(kind)] if is_digest(scope_id):
-            return JobTask(scope_id, Area(area), job_id, kind)
+            return JobTask(scope_id, Area(area), job_id, kind, _trace_of(message))
     raise ValueError("this names no job in any scope")
+
+
+def _trace(traceparent: str | None) -> dict[str, str]:
+    return {"trace": traceparent} if traceparent else {}
+
+
+def _trace_of(message: Mapping[str, Any]) -> str | None:
+    """The trace that a message belongs to, if it names one at all."""
+    place = TracePlace.parse(message["trace"]) if isinstance(message.get("trace"), str) else None
+    return str(place) if place else None
+
+
+def trace_of_event(event: Mapping[str, Any]) -> TracePlace | None:
+    """The place in a trace from which an event came; None for an event of nobody's trace."""
+    detail = event.get("detail")
+    return TracePlace.parse(_trace_of(detail)) if isinstance(detail, dict) else None
 
 
 def batch_of_event(event: Mapping[str, Any]) -> tuple[str, str, int]:

@@ -5,11 +5,20 @@ from __future__ import annotations
 import secrets
 import threading
 import time
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextvars import copy_context
 from datetime import UTC, datetime
+from functools import partial
 from random import SystemRandom
+from typing import TYPE_CHECKING, ParamSpec, TypeVar
 
 from unsay_core.application.ports import World
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+P = ParamSpec("P")
+T = TypeVar("T")
 
 _ALPHABET = "0123456789abcdefghjkmnpqrstvwxyz"  # Crockford's base 32, lower case
 THREADS = 24  # up to 8 scopes, each with two reads side by side
@@ -48,6 +57,14 @@ class Ulids:
         return f"{prefix}_{''.join(digits)}"
 
 
+class Threads(ThreadPoolExecutor):
+    """Threads that go on with the trace of whoever asks them."""
+
+    def submit(self, fn: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> Future[T]:
+        """See `Executor`."""
+        return super().submit(copy_context().run, partial(fn, *args, **kwargs))
+
+
 def real_world() -> World:
     """The world a λ runs in."""
     clock = SystemClock()
@@ -56,5 +73,5 @@ def real_world() -> World:
         new_id=Ulids(clock).new,
         new_nonce=lambda: secrets.token_hex(16),
         uniform=SystemRandom().uniform,
-        executor=ThreadPoolExecutor(THREADS, thread_name_prefix="unsay"),
+        executor=Threads(THREADS, thread_name_prefix="unsay"),
     )

@@ -38,6 +38,10 @@ from unsay_core.domain.audit import AuditEntry, Before, sealed
 from unsay_core.domain.errors import InvalidRequestError, UnavailableError
 from unsay_core.domain.memory import Status
 from unsay_core.domain.values import dataclass
+from unsay_core.extraction.conversation import Ready
+from unsay_core.jobs.erasure import Erasure
+from unsay_core.jobs.job import Job
+from unsay_core.tracing import here
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -154,8 +158,13 @@ class Draft:
         return memory if memory and memory.waits_at(self.at) else None
 
     def put(self, entry: Entry) -> None:
-        """Write an entry whole, where what was read still lies."""
+        """Write an entry whole, where what was read still lies.
+
+        What others go on with says in which trace it was asked for.
+        """
         ref = ref_of(entry)
+        if isinstance(entry, Pending | Ready | Erasure | Job) and entry.trace is None:
+            entry = replace(entry, trace=here())
         self._parts[ref] = Put(entry, self._expectation(ref))
 
     def delete(self, ref: Ref[Any]) -> None:

@@ -62,8 +62,8 @@ def call_for(area: Area, job_id: str, scope: WorkScope) -> JobTask | None:
 def task_of(work: Work, scope_id: str) -> JobTask:
     """The message about a job."""
     if isinstance(work, Job):
-        return JobTask(scope_id, Area.JOB, work.id, work.kind.value)
-    return JobTask(scope_id, Area.ERASURE, work.id, ERASURE)
+        return JobTask(scope_id, Area.JOB, work.id, work.kind.value, work.trace)
+    return JobTask(scope_id, Area.ERASURE, work.id, ERASURE, work.trace)
 
 
 def run_job(

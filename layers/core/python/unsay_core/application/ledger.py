@@ -135,6 +135,7 @@ class Pending:
     root_id: str | None = None
     words: bytes | None = None  # by keyed digests, see `retrieval/postings.py`
     at: datetime | None = None  # when it was asked for
+    trace: str | None = None  # of whoever asked for it
 
 
 @dataclass(frozen=True, slots=True)

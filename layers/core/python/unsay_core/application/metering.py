@@ -15,6 +15,7 @@ from unsay_core.metrics import (
     MODEL_TIME,
     MODEL_TOKENS,
 )
+from unsay_core.tracing import note
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -70,6 +71,7 @@ class Gauges:
 
     def asked(self, tokens: int, seconds: float, cost: float | None) -> None:
         """The model was asked: what all questions about one thing took, and cost if that is known."""
+        note(tokens=tokens)
         self._signals.tell(MODEL_TOKENS, tokens, whose=self._whose, root=self._root)
         if cost is not None:
             self._signals.tell(MODEL_COST, cost, whose=self._whose, root=self._root)

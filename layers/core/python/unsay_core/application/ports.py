@@ -11,6 +11,7 @@ from unsay_core.domain.values import dataclass
 from unsay_core.extraction.steering import Steering
 from unsay_core.metrics import SILENT
 from unsay_core.retrieval.filters import EVERYTHING
+from unsay_core.tracing import UNTRACED
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     from unsay_core.domain.scope import Action, Principal, Scope
     from unsay_core.metrics import Signals
     from unsay_core.retrieval.filters import All
+    from unsay_core.tracing import Tracer
 
 T = TypeVar("T")
 
@@ -225,6 +227,7 @@ class World:
     uniform: Callable[[float, float], float]
     executor: Executor
     signals: Signals = SILENT
+    tracer: Tracer = UNTRACED
 
 
 @dataclass(frozen=True, slots=True)
@@ -307,6 +310,7 @@ class IndexTask:
     seq: int
     root_id: str | None = None
     rebuild: bool = False
+    trace: str | None = field(default=None, compare=False)  # of whoever asked for it
 
 
 class IndexQueue(Protocol):
@@ -327,6 +331,7 @@ class JobTask:
     area: Area
     id: str
     kind: str
+    trace: str | None = field(default=None, compare=False)  # of whoever asked for it
 
 
 class JobQueue(Protocol):

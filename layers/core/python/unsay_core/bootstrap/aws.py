@@ -36,6 +36,7 @@ from unsay_core.adapters.s3.documents import S3Documents
 from unsay_core.adapters.scoped_session import PROMPT, QUICK, ScopedClients, ScopedSessions
 from unsay_core.adapters.snapshots import around_snapshots
 from unsay_core.adapters.world import real_world
+from unsay_core.adapters.xray import tracer_of_function, watch_calls
 from unsay_core.application.access import UseNotes
 from unsay_core.application.breaker import Breaker, GuardedSearch
 from unsay_core.application.fenced import FencedLedger
@@ -57,6 +58,7 @@ from unsay_core.bootstrap.generations import Opened, SearchOfReading, index_of
 from unsay_core.domain.scope import Action, Principal, PrincipalKind, Scope
 from unsay_core.generations import parse_generations
 from unsay_core.metrics import FOREIGN_HITS, STS_FAILURES
+from unsay_core.tracing import note
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -122,7 +124,8 @@ class _Service:
 
     def __init__(self, *, session: boto3.session.Session | None = None, world: World | None = None) -> None:
         self.session = session or boto3.session.Session()
-        self.world = world or replace(real_world(), signals=EmbeddedMetrics())
+        self.world = world or replace(real_world(), signals=EmbeddedMetrics(), tracer=tracer_of_function())
+        watch_calls(self.session.events, self.world.tracer)
         self._marks: TableMarks | None = None
 
     @cached_property
@@ -266,6 +269,7 @@ class ApiService(Authenticating):
         principal.require(action, scope)
         self._rates.take(principal.id, scope.segments[0])
         scope_id = self.keyring.scope_id(scope.canonical)
+        note(scope=scope_id)
         role = self.settings.reader_role_arn if reading else self._role(action)
         root_id = self.keyring.scope_id(scope.root)
         clients = self.sessions.assume(role, scope_id)

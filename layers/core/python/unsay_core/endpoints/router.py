@@ -18,6 +18,7 @@ from unsay_core.endpoints import ENDPOINTS
 from unsay_core.endpoints.call import Call
 from unsay_core.endpoints.problem import problem_document
 from unsay_core.endpoints.reply import quota_header
+from unsay_core.tracing import TracePlace
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     from unsay_core.endpoints.call import Request
     from unsay_core.endpoints.reply import Reply
     from unsay_core.endpoints.service import Service
+    from unsay_core.tracing import Span
 
 # A path that stands in the contract as it is goes before one with a parameter in that place.
 _ROUTES = tuple(
@@ -59,16 +61,25 @@ class Endpoints:
         self._log_fault = log_fault
 
     def answer(self, request: Request) -> Answer:
-        """Answer one request. Raises nothing."""
+        """Answer one request, going on with the trace that it names. Raises nothing."""
+        under = TracePlace.parse(request.headers.get("traceparent"))
+        with self._service.world.tracer.span("request", under=under) as span:
+            answer = self._answer(request, span)
+            span.note(status=answer.status)
+            return answer
+
+    def _answer(self, request: Request, span: Span) -> Answer:
         try:
-            return _answer(self._reply(request))
+            return _answer(self._reply(request, span))
         except UnsayError as refusal:
+            span.note(reason=refusal.code)
             return _problem(refusal, request)
         except Exception as fault:  # noqa: BLE001 - whatever it is, the caller gets a problem document
             return self._fault(fault, request)
 
-    def _reply(self, request: Request) -> Reply:
+    def _reply(self, request: Request, span: Span) -> Reply:
         operation, thing = _route(request)
+        span.name = operation.name
         service = self._service
         call = Call(request, f"{operation.method} {operation.path}", service.world.clock.now(), thing)
         call.check(has_query=operation.query is not None)

@@ -256,6 +256,7 @@ class Ready:
     number: int
     scope: str
     revision: int = 1
+    trace: str | None = None  # of whoever brought the words
 
 
 @dataclass(frozen=True, slots=True)

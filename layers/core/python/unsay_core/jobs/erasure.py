@@ -105,6 +105,7 @@ class Erasure:
     retained_until: datetime | None = None
     spared: tuple[str, ...] = ()
     cleared_at: datetime | None = None
+    trace: str | None = None  # of whoever asked for it
 
     @property
     def completed_at(self) -> datetime | None:

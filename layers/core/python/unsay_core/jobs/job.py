@@ -61,6 +61,7 @@ class Job:
     problems: tuple[JobProblem, ...] = ()
     finished_at: datetime | None = None
     revision: int = 1
+    trace: str | None = None  # of whoever asked for it
 
     @property
     def is_called_for(self) -> bool:
