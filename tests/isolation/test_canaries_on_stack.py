@@ -54,7 +54,7 @@ class Flock:
 
     def call(self, method: str, path: str, body: Any = None, **headers: str) -> httpx.Response:
         content = body if isinstance(body, str) or body is None else json.dumps(body)
-        given = {"Content-Type": "application/json", "If-Match": '"1"'}
+        given = {"Content-Type": "application/json", "If-Match": '"1"', "traceparent": f"00-{NAME}-{NAME}-01"}
         given |= {name.replace("_", "-"): value for name, value in headers.items()}
         answer = self.client.request(method, path, content=content, headers=given)
         if answer.status_code >= 400:
@@ -261,6 +261,12 @@ def measured(stack: Stack) -> list[str]:
     return [str(each) for each in [*cloudwatch.list_metrics()["Metrics"], *alarms]]
 
 
+def traced(stack: Stack) -> list[str]:
+    """Every span of every trace."""
+    found = httpx.get(stack.control_url.replace("/_faults", "/_traces")).json()["segments"]
+    return [json.dumps(segment) for segment in found]
+
+
 def kept(folder: Path) -> Iterator[tuple[str, bytes]]:
     """Every file of the cloud's state."""
     for path in sorted(folder.rglob("*")):
@@ -300,9 +306,10 @@ def hidden(secret: str) -> str:
     return found[1]
 
 
-def test_no_log_queue_event_or_metric_holds_a_word(flock: Flock) -> None:
-    lines = [*logged(flock.stack), *queued(flock.stack), *measured(flock.stack)]
-    assert len(lines) > 100
+def test_no_log_queue_event_metric_or_trace_holds_a_word(flock: Flock) -> None:
+    spans = traced(flock.stack)
+    assert len(spans) > 100
+    lines = [*logged(flock.stack), *queued(flock.stack), *measured(flock.stack), *spans]
     secret = tuple(map(hidden, [flock.stack.admin_key, *flock.secrets]))
     assert [line for line in lines if finds(line, (*ALL, *secret))] == []
     planted = [line for line in lines if PLANTED in line]

@@ -310,7 +310,7 @@ class IndexTask:
     seq: int
     root_id: str | None = None
     rebuild: bool = False
-    trace: str | None = field(default=None, compare=False)  # of whoever asked for it
+    trace: str | None = None  # of whoever asked for it
 
 
 class IndexQueue(Protocol):
@@ -331,7 +331,7 @@ class JobTask:
     area: Area
     id: str
     kind: str
-    trace: str | None = field(default=None, compare=False)  # of whoever asked for it
+    trace: str | None = None  # of whoever asked for it
 
 
 class JobQueue(Protocol):
