@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from urllib.parse import quote, urlencode
 
 from unsay.errors import ProblemError, TryAgainError, UnexpectedAnswerError, UnreachableError, problem
+from unsay.tracing import headers, span
 from unsay_core.contracts import exact_json
 from unsay_core.contracts.base import DEPTH
 from unsay_core.domain.errors import InvalidRequestError
@@ -59,13 +60,14 @@ class Transport(ABC):
         Raises `ProblemError`, `UnreachableError`, `UnexpectedAnswerError`. A repeatable question is asked
         again after 429, 503 and a broken connection, when the service says or a little later each time.
         """
-        written = _written(ask)
-        for attempt in range(ATTEMPTS - 1 if ask.repeatable else 0):
-            try:
-                return ask.read(self._once(written))
-            except (TryAgainError, UnreachableError) as error:
-                self._sleep(_pause(error, attempt, self._chance))
-        return ask.read(self._once(written))
+        with span(ask):
+            written = _written(ask)
+            for attempt in range(ATTEMPTS - 1 if ask.repeatable else 0):
+                try:
+                    return ask.read(self._once(written))
+                except (TryAgainError, UnreachableError) as error:
+                    self._sleep(_pause(error, attempt, self._chance))
+            return ask.read(self._once(written))
 
     @abstractmethod
     def _once(self, written: Written) -> object:
@@ -96,13 +98,14 @@ class AsyncTransport(ABC):
 
     async def send(self, ask: Ask[A]) -> A:
         """As `Transport.send`."""
-        written = _written(ask)
-        for attempt in range(ATTEMPTS - 1 if ask.repeatable else 0):
-            try:
-                return ask.read(await self._once(written))
-            except (TryAgainError, UnreachableError) as error:
-                await self._sleep(_pause(error, attempt, self._chance))
-        return ask.read(await self._once(written))
+        with span(ask):
+            written = _written(ask)
+            for attempt in range(ATTEMPTS - 1 if ask.repeatable else 0):
+                try:
+                    return ask.read(await self._once(written))
+                except (TryAgainError, UnreachableError) as error:
+                    await self._sleep(_pause(error, attempt, self._chance))
+            return ask.read(await self._once(written))
 
     @abstractmethod
     async def _once(self, written: Written) -> object:
@@ -142,7 +145,7 @@ def _written(ask: Ask[A]) -> Written:
         method=ask.method,
         path="/v1/" + "/".join(quote(part, safe="", errors=_HALVES) for part in ask.path),
         query=urlencode(ask.query, quote_via=quote, safe="", errors=_HALVES),
-        headers={"Content-Type": "application/json", **ask.headers},
+        headers={"Content-Type": "application/json", **headers(), **ask.headers},
         body=None if ask.body is None else _json(ask.body),
     )
 
