@@ -81,9 +81,11 @@ def recall_memories(call: Call, service: Service) -> Reply:
         known_at=asked.known_at,
         deadline=asked.deadline_ms / 1000,
     )
-    found = recall(query, doors, service.world)
-    took = service.world.clock.monotonic() - started
-    service.world.signals.tell(RECALL_TIME, took * 1000)
+    try:
+        found = recall(query, doors, service.world)
+    finally:
+        took = service.world.clock.monotonic() - started
+        service.world.signals.tell(RECALL_TIME, took * 1000)
     now = asked.known_at or service.world.clock.now()
     answer = answers.recollection_answer(found, now, took)
     written = within_size(answer["items"])
