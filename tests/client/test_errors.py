@@ -101,3 +101,12 @@ def test_a_success_of_another_service_is_an_error_without_its_text(service, body
     assert "hush" not in str(caught.value)
     assert caught.value.__cause__ is None
     assert caught.value.__context__ is None or caught.value.__suppress_context__
+
+
+def test_a_quota_that_is_used_up_is_told_and_not_tried_again(service):
+    memory = service.will(refusal(429, "quota_exceeded", quota="memories", limit=7, used=7))
+    with pytest.raises(unsay.QuotaExceededError) as caught:
+        memory.remember("x", scope="a")
+    assert (caught.value.quota, caught.value.limit) == ("memories", 7)
+    assert not isinstance(caught.value, unsay.TryAgainError)
+    assert len(service.requests) == 1

@@ -215,3 +215,29 @@ def test_an_item_is_written_over_and_forgotten_under_the_real_roles(client: http
     again = remember(client, scope, "", **item)
     assert (again.status_code, again.json()["version"]) == (201, 1)
     assert verify(client, scope)["ok"] is True
+
+
+def test_quotas_and_rates_hold_under_the_real_roles(client: httpx.Client) -> None:
+    quotas = {"memories": 2, "bytes": 100, "messages_per_day": 1}
+    client.put("/v1/policy", params={"scope": "bounded"}, json={"quotas": quotas}).raise_for_status()
+    first, second = (remember(client, "bounded/a", text) for text in (LISBON, PORTO))
+    assert second.headers["X-Quota-Memories-Remaining"] == "0"
+    refused = remember(client, "bounded/a", FARO)
+    assert (refused.status_code, refused.json()["code"]) == (429, "quota_exceeded")
+    said = {
+        "scope": "bounded/a",
+        "messages": [{"seq": n, "role": "user", "content": "Hello."} for n in (1, 2)],
+    }
+    answer = client.post("/v1/conversations/run-1/messages", json=said)
+    assert (answer.status_code, answer.json()["quota"]) == (429, "messages")
+    assert forget(client, "bounded/a", first.json()).status_code == 202
+    assert remember(client, "bounded/a", FARO).status_code == 201
+    client.put("/v1/policy", params={"scope": "rated"}, json={"quotas": {"requests_per_minute": 3}})
+
+    def throttled() -> httpx.Response | None:
+        found = client.get("/v1/memories", params={"scope": "rated/a"})
+        return found if found.status_code == 429 else None
+
+    too_fast = eventually(throttled)
+    assert (too_fast.json()["code"], too_fast.headers["X-Quota-Requests-Limit"]) == ("throttled", "3")
+    assert client.get("/v1/memories", params={"scope": "bounded/a"}).status_code == 200
