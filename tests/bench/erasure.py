@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import itertools
+import os
 import resource
 import sys
 import tempfile
@@ -120,6 +121,7 @@ def _measured(stack: Stack, many: int) -> None:
     from unsay_core.adapters.world import real_world
     from unsay_core.bootstrap.operator import Operator
 
+    os.environ["AWS_ENDPOINT_URL"] = stack.endpoint_url
     session = boto3.session.Session("test", "test", region_name="us-east-1")
     operator, world = Operator(session, stack.outputs, real_world()), real_world()
     opened = {name: operator.open_scope(Scope.parse(name)) for name in (GONE, TWIN)}
