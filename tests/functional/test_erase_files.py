@@ -151,9 +151,10 @@ def test_an_export_at_work_makes_its_own_files_anew_and_is_waited_for(
 
 
 def test_an_import_whose_part_an_erasure_took_ends_and_says_so(files: Files, service: FakeService) -> None:
-    started = start_import(files.waiting.id, files.scope, service.world)
     files.failed("run-1")
     files.failed("run-2")
-    files.eraser.run(files.api.forget(files.gone))
+    asked = files.api.forget(files.gone)
+    started = start_import(files.waiting.id, files.scope, service.world)
+    files.eraser.run(asked)
     ended = import_step(started, files.scope, service.world)
     assert (ended.state, ended.problems[0].code) == ("failed", "erased_meanwhile")
