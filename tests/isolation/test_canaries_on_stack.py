@@ -79,6 +79,7 @@ def flock(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Flock]:
             plant(stack)
             drive_every_route(found)
             drive_a_life(found)
+            drive_mcp(found)
             drive_refusals(found)
             drive_faults(found)
             yield found
@@ -159,6 +160,39 @@ def drive_a_life(flock: Flock) -> None:
         lambda: flock.call("GET", f"/v1/memories/{kept['id']}{where}").json()["index"]["state"] == "indexed",
         within=90,
     )
+
+
+def drive_mcp(flock: Flock) -> None:
+    """Tools that do what they should, that are given what they do not take, and requests that are none."""
+    grants = [{"scope": SCOPE, "actions": ["read", "write", "forget"]}]
+    key = flock.call("POST", "/v1/keys", {"name": "host", "kind": "agent", "grants": grants}).json()["secret"]
+    flock.secrets.append(key)
+
+    def post(message: Any, secret: str = key) -> httpx.Response:
+        return flock.call(
+            "POST", "/mcp", message, Authorization=f"Bearer {secret}", Accept="application/json"
+        )
+
+    def use(tool: str, **arguments: Any) -> Any:
+        asked = {"name": tool, "arguments": arguments}
+        answer = post({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": asked})
+        assert answer.status_code == 200, answer.text
+        return answer.json()["result"]
+
+    made = use("remember", content=f"{CONTENT} by a tool", tags=[TAG])
+    memory_id = made["structuredContent"]["memory"]["id"]
+    assert use("recall", query=QUERY)["structuredContent"]["note"]
+    assert use("forget", memory_id=memory_id)["structuredContent"]["erasure_id"]
+    for tool, wrong in (
+        ("remember", {"content": CONTENT, LABEL: 1}),
+        ("get", {"memory_id": CONTENT}),
+        (NAME, {}),
+    ):
+        assert use(tool, **wrong)["isError"]
+    post(f'{{"{CONTENT}')
+    post({"jsonrpc": "2.0", "id": 1, "method": CONTENT})
+    post({"jsonrpc": "2.0", "id": 1, "method": "tools/list"}, flock.stack.admin_key)
+    flock.call("GET", f"/mcp?{QUERY}", Authorization=f"Bearer {key}")
 
 
 def drive_refusals(flock: Flock) -> None:
