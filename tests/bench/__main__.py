@@ -23,7 +23,7 @@ from tests.support.stack import ROOT
 if TYPE_CHECKING:
     from tests.bench.table import Figure
 
-SECTIONS = ("cold", "cpu", "calls", "scale")  # modules of this package, each with `figures()`
+SECTIONS = ("cold", "cpu", "calls", "embedded", "scale")  # modules of this package, each with `figures()`
 OUTPUT = ROOT / "build" / "bench"
 
 

@@ -228,6 +228,43 @@ def test_every_command_answers_at_a_terminal_for_a_person(name, caller, service,
     assert "--json" in words or '"' not in shown
 
 
+def test_what_carries_memories_answers_at_a_terminal_for_a_person(home, monkeypatch):
+    monkeypatch.setenv("UNSAY_URL", f"sqlite:///{home}/memory.db")
+    monkeypatch.setenv("UNSAY_SCOPE", SCOPE)
+    assert piped("remember", LISBON).exit_code == 0
+    file, foreign = home / "alice.jsonl", home / "foreign.jsonl"
+    foreign.write_text('{"text": "Alice has a boat."}\n')
+    for words, wanted in (
+        (("export", file), "complete"),
+        (("import", file, "-s", "acme/users/bob"), "imported"),
+        (("import", foreign, "--from", "jsonl", "--dry-run"), "1 of 1 records"),
+        (("import", foreign, "--from", "jsonl"), "1 of 1 records"),
+        (("convert", foreign, "--from", "jsonl", "--dry-run"), "1 of 1 records"),
+    ):
+        code, shown = at_a_terminal(monkeypatch, *map(str, words))
+        assert (code, wanted in shown, '{"' in shown) == (0, True, False), shown
+    assert LISBON in piped("list", "-s", "acme/users/bob").output
+    assert "boat" in piped("list").output
+
+
+def test_the_shell_completes_commands_and_options(monkeypatch):
+    def completed(words):
+        environment = {
+            **os.environ,
+            "_UNSAY_COMPLETE": "complete_bash",
+            "COMP_WORDS": words,
+            "COMP_CWORD": str(len(words.split()) - 1),
+        }
+        program = "import sys; sys.argv = ['unsay']; from unsay.cli import app; app(prog_name='unsay')"
+        done = subprocess.run(
+            [sys.executable, "-c", program], env=environment, capture_output=True, text=True, check=False
+        )
+        return done.stdout.split()
+
+    assert completed("unsay rec") == ["recall"]
+    assert "--because" in completed("unsay correct --bec")
+
+
 def test_what_is_printed_as_json_has_every_digit(caller, service):
     data = '{"price":1.10,"n":1,"big":12345678901234567890123456789}'
     assert f'"data":{data}' in piped("remember", LISBON, "--data", data).output

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from datetime import UTC, datetime
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
 from unsay_core.application.transfers import StoredFile
@@ -13,6 +12,7 @@ from unsay_core.domain.errors import NotFoundError, UnavailableError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from tempfile import TemporaryDirectory
 
 _PRIVATE, _OWNERS = 0o600, 0o700
 _UNFINISHED = ".unfinished"
@@ -47,6 +47,8 @@ class TransferFolder:
                 raise UnavailableError("the folder of exports and imports leads elsewhere")
             return self._path
         if self._passing is None:
+            from tempfile import TemporaryDirectory
+
             self._passing = TemporaryDirectory(prefix="unsay-")
         return Path(self._passing.name)
 

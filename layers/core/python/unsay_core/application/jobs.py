@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from unsay_core.application.draft import Draft
     from unsay_core.application.ports import JobScope, WorkScope, World
 
+SWEEPER = "sweeper"  # who does what comes due, in the audit
 ERASURE = "erasure"  # the kind of what lies in area E
 Work: TypeAlias = "Job | Erasure"
 W = TypeVar("W", Job, Erasure)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from unsay_core.application.consolidate import Consolidate
 from unsay_core.application.conversations import call_again, flush_quiet
 from unsay_core.application.draft import TIDIED_EVERY, Draft
-from unsay_core.application.jobs import is_idle, task_of
+from unsay_core.application.jobs import SWEEPER, is_idle, task_of
 from unsay_core.application.ledger import Area, Ref, job_ref, memory_ref
 from unsay_core.application.retention import kept_since
 from unsay_core.application.settle import settle
@@ -34,7 +34,6 @@ if TYPE_CHECKING:
 
     Act: TypeAlias = Callable[[str, OpenScope, World, JobQueue], None]
 
-SWEEPER = "sweeper"  # who does it, in the audit
 MOST_COUNTED = 200  # of each shard: what waits beyond that is not counted
 
 

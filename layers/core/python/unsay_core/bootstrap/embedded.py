@@ -36,13 +36,11 @@ from unsay_core.adapters.sqlite.vectors import SqliteVectors, drop_others, unemb
 from unsay_core.adapters.world import real_world
 from unsay_core.application.access import UseNotes
 from unsay_core.application.authenticate import Authenticator
-from unsay_core.application.extract import Extractor, extract, next_in_line
 from unsay_core.application.fenced import FencedLedger
 from unsay_core.application.identity import Identity
 from unsay_core.application.index_memories import index_memories
 from unsay_core.application.job_scope import named_by
-from unsay_core.application.job_steps import STEPS
-from unsay_core.application.jobs import run_job, task_of
+from unsay_core.application.jobs import SWEEPER, run_job, task_of
 from unsay_core.application.keys import Keyring
 from unsay_core.application.ledger import Area, Ref, pending_ref, ready_ref
 from unsay_core.application.metering import Meter
@@ -50,7 +48,6 @@ from unsay_core.application.ports import AuditScope, IndexScope, IndexTask, JobS
 from unsay_core.application.project import project_memory
 from unsay_core.application.quotas import Allowance
 from unsay_core.application.scopes import NotedOnce
-from unsay_core.application.sweep import SWEEPER, sweep
 from unsay_core.application.transfers import remove_files
 from unsay_core.contracts.portable import FORM
 from unsay_core.domain.errors import ForbiddenError, InvalidRequestError, NotFoundError
@@ -65,6 +62,7 @@ if TYPE_CHECKING:
 
     from unsay_core.adapters.own_model import Asked
     from unsay_core.adapters.sqlite.file import AnyFile
+    from unsay_core.application.extract import Extractor
     from unsay_core.application.jobs import Work
     from unsay_core.application.ports import Clock, Embedder, JobTask, World
     from unsay_core.application.uploads import Address, IntakeScope, WaitingFile
@@ -297,6 +295,8 @@ class EmbeddedService:
         marker = self.ledger(scope_id).read([ref]).get(ref)
         if marker is None:
             return None
+        from unsay_core.application.extract import Extractor
+
         scope = Scope.parse(marker.scope)
         root = scope.segments[0]
         steering = self.policies.of(root)
@@ -400,11 +400,15 @@ class Chores:
         except Exception as fault:  # noqa: BLE001 - the caller's change is done, whatever this comes to
             _log_fault(fault)
 
+    # What each chore needs it imports when there is something to do: whoever opens a store waits for less.
+
     def _sweep(self) -> None:
         now = self._service.world.clock.now()
         for due in SqliteDueList(self._service.file).until(now, limit=SWEPT):
             opened = self._service.named(due.scope_id, SWEEPING)
             if opened is not None:
+                from unsay_core.application.sweep import sweep
+
                 sweep(due, opened, self._service.world, self)
 
     def _jobs(self) -> None:
@@ -413,6 +417,8 @@ class Chores:
             ref: Ref[Work] = Ref(area, job_id)
             work = scope.ledger.read([ref]).get(ref) if scope else None
             if scope is not None and work is not None:
+                from unsay_core.application.job_steps import STEPS
+
                 run_job(task_of(work, scope_id), scope, self._service.world, STEPS, lambda: True)
 
     def _transfers(self) -> None:
@@ -423,6 +429,8 @@ class Chores:
 
     def _extract(self) -> None:
         for scope_id, _, marker in owed(self._service.file, Area.READY):
+            from unsay_core.application.extract import extract, next_in_line
+
             run_id, _, number = marker.rpartition("#")
             following: int | None = int(number)
             while following is not None:

@@ -16,10 +16,10 @@ from unsay_core.adapters.s3.transfers import S3Transfers
 from unsay_core.adapters.scoped_session import QUICK
 from unsay_core.application.fenced import FencedLedger
 from unsay_core.application.job_scope import named_by
+from unsay_core.application.jobs import SWEEPER
 from unsay_core.application.metering import Gauges, Meter, Price
 from unsay_core.application.ports import JobScope, OpenScope
 from unsay_core.application.rewording import Editor
-from unsay_core.application.sweep import SWEEPER
 from unsay_core.bootstrap.aws import Keyed, Searches, model_of
 from unsay_core.bootstrap.generations import NoSearch, watched
 from unsay_core.contracts.portable import FORM
