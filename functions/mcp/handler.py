@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from functions.entrypoint import logger
 from functions.mcp.app import McpApp
 from unsay_core.bootstrap.aws import ApiService
+from unsay_core.endpoints import memories, reads  # noqa: F401 - asked most: no first request waits for them
 from unsay_core.settings import McpSettings
 
 if TYPE_CHECKING:
