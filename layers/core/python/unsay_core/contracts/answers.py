@@ -150,7 +150,7 @@ def erasure_answer(erasure: Erasure, *, has_backups: bool) -> dict[str, Any]:
         "redacted": erasure.redacted,
         "messages": erasure.messages,
         "waits_for": erasure.waits_for,
-        "stores": [*_stores(erasure), *([*_files(erasure), _backup(erasure)] if has_backups else [])],
+        "stores": [*_stores(erasure), *_files(erasure), *([_backup(erasure)] if has_backups else [])],
         "audit_seq": erasure.audit_seq,
         "actor": erasure.actor,
         "digest": erasure.digest,
