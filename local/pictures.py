@@ -164,8 +164,13 @@ def main() -> None:
     """Draw what the local cloud of this checkout has measured."""
     place = Place(int(os.environ["PORT"]), Path(os.environ["STATE"]))
     local = json.loads(place.local_json.read_text())
-    keys = {"aws_access_key_id": ROOT_KEY, "aws_secret_access_key": ROOT_KEY}
-    cloudwatch = boto3.client("cloudwatch", endpoint_url=local["endpoint_url"], region_name=REGION, **keys)
+    cloudwatch = boto3.client(
+        "cloudwatch",
+        endpoint_url=local["endpoint_url"],
+        region_name=REGION,
+        aws_access_key_id=ROOT_KEY,
+        aws_secret_access_key=ROOT_KEY,
+    )
     for path in draw(cloudwatch, Path(sys.argv[1])):
         print(path)
 
