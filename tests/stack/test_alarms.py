@@ -13,8 +13,10 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import httpx
 import pytest
 
+import unsay
 from infra.alarms import ALARMS
 from infra.dashboards import BOARDS
 from infra.lines import Own
@@ -26,8 +28,6 @@ from unsay_core.metrics import CATALOGUE, MEMORIES_MERGED, MODEL_COST, NAMESPACE
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-
-    import httpx
 
 pytestmark = pytest.mark.stack
 
@@ -111,6 +111,19 @@ class Ops:
     def recall(self) -> Any:
         return self.client.post("/v1/recall", json={"scope": MINE, "query": "Where is the boat?"}).json()
 
+    def recall_as_host(self) -> None:
+        """What a host of MCP asks, in the scope of its credential."""
+        with unsay.connect(self.stack.url, token=self.stack.admin_key) as memory:
+            secret = memory.delegate(["read"], ttl_seconds=600, scope=MINE).secret
+        asked = {"name": "recall", "arguments": {"query": "Where is the boat?"}}
+        answer = httpx.post(
+            f"{self.stack.url}/mcp",
+            headers={"Authorization": f"Bearer {secret}", "Accept": "application/json"},
+            json={"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": asked},
+            timeout=60,
+        )
+        assert answer.status_code == 200, answer.text
+
     def say(self, run: str, *texts: str) -> None:
         messages = [{"seq": n, "role": "user", "content": text} for n, text in enumerate(texts, 1)]
         body = {"scope": MINE, "messages": messages, "flush": True}
@@ -180,8 +193,9 @@ def test_every_alarm_goes_off_once_and_what_its_page_says_clears_it(ops: Ops, tm
     ops.indexed(ops.remember("The car stands in the garage."))
     faults(kb_ignore_filters=True)
     ops.recall()
+    ops.recall_as_host()
     ops.say("foreign", "I have a boat in the harbour.")
-    ops.goes_off("ApiForeignHits", "ExtractForeignHits")
+    ops.goes_off("ApiForeignHits", "McpForeignHits", "ExtractForeignHits")
     heal()
 
     faults(down=["bedrock-agent-runtime"])
