@@ -44,7 +44,8 @@ class Metrics:
     def __init__(self, cloudwatch: Any, now: datetime) -> None:
         self._cloudwatch, self._now = cloudwatch, now
         pages = cloudwatch.get_paginator("list_metrics").paginate()
-        self._known = [metric for page in pages for metric in page["Metrics"]]
+        found = [metric for page in pages for metric in page["Metrics"]]
+        self._known = [json.loads(text) for text in dict.fromkeys(map(json.dumps, found))]
 
     def series(self, line: Line) -> Iterator[tuple[str, list[tuple[float, float]]]]:
         """Each line that a line of a graph stands for: its label, and seconds before now with values."""
