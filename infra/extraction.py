@@ -16,11 +16,13 @@ from constructs import Construct
 from infra.checks import acknowledge, acknowledge_dead_letters
 from infra.functions import SIZES
 from infra.projection import FAILED_RETENTION
+from unsay_core.settings import PROMPT_NAMES
 
 if TYPE_CHECKING:
     from infra.functions import PythonFunction
 
 MODEL = "extraction_model"
+PROMPT = "extraction_prompt"
 PRICES = "model_prices"  # by model id: US dollars for a million tokens, `[read, written]`
 GUARDRAIL = "extraction_guardrail"  # `id:version`, or `none`
 BATCH_READY = "conversation.ready"
@@ -42,6 +44,9 @@ class Extraction(Construct):
         super().__init__(scope, construct_id)
         self.model_id = str(self.node.get_context(MODEL))
         self.guardrail = str(self.node.get_context(GUARDRAIL))
+        self.prompt = str(self.node.get_context(PROMPT))
+        if self.prompt not in PROMPT_NAMES:
+            raise ValueError(f"{PROMPT}: one of {', '.join(PROMPT_NAMES)}")
         self.dead = sqs.Queue(self, "DeadLetters", enforce_ssl=True, retention_period=FAILED_RETENTION)
         acknowledge_dead_letters(self.dead)
         self.queue = sqs.Queue(

@@ -198,6 +198,7 @@ class UnsayStack(Stack):
             index_generations=self.index.setting(self.scope_roles.arn),
             extract_queue_url=self.extraction.queue.queue_url,
             extract_dead_letters_url=self.extraction.dead.queue_url,
+            prompt=self.extraction.prompt,
             extractor_role_arn=self.scope_roles.arn("Extractor"),
             meter_role_arn=self.scope_roles.arn("Meter"),
             pepper_secret_arn=self.pepper.arn,

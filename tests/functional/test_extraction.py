@@ -10,10 +10,12 @@ import pytest
 from tests.support.extraction import Talk, drain, fact, lines_of, said, wrote
 from tests.support.fakes import FakeService
 from tests.support.http import Caller
+from unsay_core.application.asking import LATEST, PROMPTS
 from unsay_core.application.metering import Price
 from unsay_core.application.model import Question, Stop
 from unsay_core.extraction.conversation import Role
 from unsay_core.metrics import BATCHES, BATCHES_FAILED, FACTS_DROPPED, FACTS_KEPT, MODEL_COST, MODEL_TOKENS
+from unsay_core.settings import PROMPT_NAMES
 
 LISBON = "I live in Lisbon."
 
@@ -53,6 +55,11 @@ def test_what_the_user_says_is_remembered_with_its_message_and_quote(
     assert api.events() == ["conversation.recorded", "memory.remembered", "conversation.extracted"]
     assert api.verify()["ok"]
     assert api.recalled("Where do I live?") == [LISBON]
+
+
+def test_the_prompts_that_a_deployment_may_name_are_there() -> None:
+    assert tuple(PROMPTS) == PROMPT_NAMES
+    assert PROMPT_NAMES[-1] == LATEST
 
 
 def test_ten_turns_cost_one_question_one_search_and_one_transaction_for_their_facts(

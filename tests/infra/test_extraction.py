@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 
+import pytest
+
 from app import synthesize
 from tests.infra.conftest import Template, listed
 
@@ -81,3 +83,10 @@ def test_what_the_model_costs_is_said_in_one_place(dev, tmp_path):
     assert price(dev) == "0.3/2.5", "by the model, whichever profile leads to it"
     synthesize(str(tmp_path), model_prices={"global.amazon.nova-2-lite-v1:0": [1, 4]}, stage="dev")
     assert price(Template(tmp_path, "dev")) == "1/4"
+
+
+def test_the_prompt_is_a_matter_of_context_too_and_has_to_be_one_there_is(dev, tmp_path):
+    environment = dev.one("AWS::Lambda::Function", "FunctionsExtract")["Environment"]["Variables"]
+    assert environment["UNSAY_PROMPT"] == "1"
+    with pytest.raises(ValueError, match="extraction_prompt"):
+        synthesize(str(tmp_path), extraction_prompt="0", stage="dev")

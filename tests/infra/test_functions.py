@@ -98,7 +98,7 @@ def test_a_function_is_told_exactly_what_its_settings_ask_for(dev, name):
     assert environment.keys() == set(variables(SETTINGS[name]).values())
 
 
-NO_RESOURCE = {"oidc", "edge_secret_arn", "read_only", "recovery_days", "model_price"}
+NO_RESOURCE = {"edge_secret_arn", "model_price", "oidc", "prompt", "read_only", "recovery_days"}
 
 
 @every_function

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 PREFIX = "UNSAY_"
+PROMPT_NAMES = ("1",)  # of what a model may be asked about a conversation, the newest last
 TABLE_MARK = "TABLE"  # the partition of the mark within each table: no scope's, and of no area
 EDGE_HEADER = "x-unsay-edge"  # by which the authorizer knows what came through the distribution
 NO_EDGE = "none"
@@ -105,8 +106,8 @@ class ProjectSettings(Settings):
 class ExtractSettings(Settings):
     """The extract λ: conversations become memories.
 
-    `guardrail` is `id:version`, or `none`; `model_price` is `read/written` in US dollars for a million
-    tokens, or `none`.
+    `prompt` is the name of what the model is asked, one of `PROMPT_NAMES`. `guardrail` is `id:version`, or
+    `none`; `model_price` is `read/written` in US dollars for a million tokens, or `none`.
     """
 
     ledger_table: str
@@ -119,6 +120,7 @@ class ExtractSettings(Settings):
     extractor_role_arn: str
     meter_role_arn: str
     pepper_secret_arn: str
+    prompt: str
     model_id: str
     model_price: str
     guardrail: str

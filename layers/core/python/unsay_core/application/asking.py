@@ -1,4 +1,4 @@
-"""What the model is asked. A change of wording is a new `VERSION`, which every memory's source names."""
+"""What the model is asked. A change of wording is a new prompt, whose name every memory's source has."""
 
 from __future__ import annotations
 
@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     from unsay_core.domain.memory import Memory
     from unsay_core.extraction.steering import Steering
 
-VERSION: Final = "1"
 TOOL: Final = "report_facts"
 PURPOSE: Final = "Reports what the user said that is worth remembering."
 STANCES: Final = ("stated", "asked", "hypothetical", "reported", "negated")
@@ -44,6 +43,10 @@ Use the key of a known memory if the fact takes its place.
 what is not said.
 - "known" is the number of a known memory that the fact repeats ("same") or takes the place of \
 ("replaces")."""
+
+# By the name that a deployment asks for; one that memories name is never changed.
+PROMPTS: Final[Mapping[str, str]] = {"1": _TASK}
+LATEST: Final = "1"
 
 _FACT: dict[str, Any] = {
     "type": "object",
@@ -81,9 +84,11 @@ class Line:
     is_context: bool = False
 
 
-def question(lines: Sequence[Line], known: Sequence[Memory], steering: Steering) -> Question:
+def question(
+    lines: Sequence[Line], known: Sequence[Memory], steering: Steering, prompt: str = LATEST
+) -> Question:
     """The question about some messages; the known memories get small numbers, from 1."""
-    system = "\n\n".join([_TASK, *_instructions(steering)])
+    system = "\n\n".join([PROMPTS[prompt], *_instructions(steering)])
     memories = [_json(k=number, content=m.fact.content, key=m.fact.key) for number, m in enumerate(known, 1)]
     said = [
         _json(

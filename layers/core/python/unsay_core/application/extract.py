@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
+from unsay_core.application.asking import LATEST
 from unsay_core.application.conversations import call_next, run_happening
 from unsay_core.application.draft import Draft
 from unsay_core.application.ledger import HEAD, batch_ref, message_ref, plan_ref, ready_ref, run_ref
@@ -44,7 +45,10 @@ CONTEXT = 4  # messages before a batch
 
 @dataclass(frozen=True, slots=True)
 class Extractor:
-    """What extracting the batches of one scope takes; `give_up` tells an operator of a batch that failed."""
+    """What extracting the batches of one scope takes.
+
+    `give_up` tells an operator of a batch that failed; `prompt` is the name of one of `PROMPTS`.
+    """
 
     opened: OpenScope
     world: World
@@ -52,6 +56,7 @@ class Extractor:
     meter: Meter
     steering: Steering
     give_up: Callable[[str, int], None]
+    prompt: str = LATEST
 
     @property
     def gauges(self) -> Gauges:
@@ -152,7 +157,7 @@ def _made(batch: Batch, by: Extractor, *, epoch: int) -> Plan:
     hindrance = by.meter.hindrance(now)
     if hindrance:
         raise _Held(hindrance, BUDGET_PAUSE if hindrance == "budget" else BACK_OFF)
-    asking = Asking(by.model, by.steering, known_memories(messages, by.opened, by.world))
+    asking = Asking(by.model, by.steering, known_memories(messages, by.opened, by.world), by.prompt)
     before = _before(batch, by.opened.ledger)
     lenient = batch.attempts + 1 >= MOST_ATTEMPTS
     try:

@@ -6,7 +6,7 @@ from collections import Counter
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
-from unsay_core.application.asking import VERSION, Line, question
+from unsay_core.application.asking import LATEST, Line, question
 from unsay_core.application.grounding import Ground, UngroundedError, grounded, jaccard
 from unsay_core.application.ledger import Area, Pending, memory_ref
 from unsay_core.application.model import UnusableReplyError
@@ -45,6 +45,7 @@ class Asking:
     model: Model
     steering: Steering
     known: Sequence[Memory]
+    prompt: str = LATEST
     tokens: int = 0
     written: int = 0
     seconds: float = 0.0
@@ -55,7 +56,7 @@ class Asking:
 
     def ask(self, lines: Sequence[Line]) -> None:
         """Ask about some lines; in halves, where the answer to all of them is too long."""
-        answer = self.model.ask(question(lines, self.known, self.steering))
+        answer = self.model.ask(question(lines, self.known, self.steering, self.prompt))
         self.tokens += answer.tokens
         self.written += answer.written
         self.seconds += answer.seconds
@@ -101,7 +102,7 @@ def make_plan(
     return Plan(
         run_id=batch.run_id,
         number=batch.number,
-        model=f"{asking.answered_by or asking.model.name} prompt {VERSION}",
+        model=f"{asking.answered_by or asking.model.name} prompt {asking.prompt}",
         epoch=epoch,
         facts=tuple(facts),
         dropped=counted(dropped),

@@ -439,7 +439,7 @@ class ExtractService(Keyed):
             letter = event_of_batch(scope_id, run_id, number)
             self.dead_letters.set_aside(letter, f"{run_id}-{number}")
 
-        return Extractor(opened, self.world, self.model, meter, steering, give_up)
+        return Extractor(opened, self.world, self.model, meter, steering, give_up, self.settings.prompt)
 
     def retry(self, scope_id: str, run_id: str) -> None:
         """Let the failed batches of a run be tried again; a scope that has no name any more has none."""
