@@ -494,6 +494,26 @@ def test_a_model_of_ones_own_extracts_and_is_believed_no_more_than_another(
     assert schema["required"] == ["facts"]
 
 
+def test_a_model_of_ones_own_words_what_is_merged_where_the_policy_wants_it(
+    opened: Callable[..., unsay.Memory],
+) -> None:
+    both = "Alice likes green tea a lot in Lisbon."
+    model = Finder({"content": both})
+    memory = opened(extractor=model)
+    memory.set_policy(scope="acme", consolidation={"text": "model"})
+    for content in ("Alice likes green tea a lot.", "Alice likes tea a lot in Lisbon."):
+        memory.remember(content, scope=SCOPE)
+    memory.consolidate(scope=SCOPE, threshold=0.6)
+    (merged,) = memory.list(scope=SCOPE).items
+    assert (merged.content, merged.source.model) == (both, "finder-1 merge prompt 1")
+    plain, there = opened(), "acme/users/plain"
+    for content in ("Alice likes green tea a lot.", "Alice likes tea a lot in Lisbon."):
+        plain.remember(content, scope=there)
+    plain.consolidate(scope=there, threshold=0.6)
+    (merged,) = plain.list(scope=there).items
+    assert merged.content == "Alice likes tea a lot in Lisbon.", "the rule words nothing"
+
+
 def test_what_a_model_of_ones_own_raises_is_told_without_a_word_and_the_batch_comes_again(
     opened: Callable[..., unsay.Memory], caplog: pytest.LogCaptureFixture
 ) -> None:

@@ -43,10 +43,11 @@ from unsay_core.application.job_scope import named_by
 from unsay_core.application.jobs import SWEEPER, run_job, task_of
 from unsay_core.application.keys import Keyring
 from unsay_core.application.ledger import Area, Ref, pending_ref, ready_ref
-from unsay_core.application.metering import Meter
+from unsay_core.application.metering import Gauges, Meter
 from unsay_core.application.ports import AuditScope, IndexScope, IndexTask, JobScope, OpenScope, TransferScope
 from unsay_core.application.project import project_memory
 from unsay_core.application.quotas import Allowance
+from unsay_core.application.rewording import Editor
 from unsay_core.application.scopes import NotedOnce
 from unsay_core.application.transfers import remove_files
 from unsay_core.contracts.portable import FORM
@@ -287,7 +288,16 @@ class EmbeddedService:
             transcripts=NoTranscripts(),
             recovery_days=0,
             policy=opened.policy,
+            editor=lambda: self._editor(opened),
         )
+
+    def _editor(self, opened: OpenScope) -> Editor | None:
+        """Who words what is merged: a model of one's own, where the policy wants one; a rule has no words."""
+        steering, root = opened.policy(), opened.scope.segments[0]
+        if isinstance(self.model, RuleModel) or not steering.consolidation.by_model:
+            return None
+        meter = Meter(root, self.model.name, steering, self.counters)
+        return Editor(self.model, meter, Gauges(self.world.signals, opened.root_id, opened.id), self.world)
 
     def extractor(self, scope_id: str, run_id: str, number: int) -> Extractor | None:
         """What one batch is extracted with; None if its marker is gone, and the work done with it."""
