@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar, cast
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
-    from dataclasses import dataclass  # what it is to a checker, and to whoever reads it
 
 __all__ = ["dataclass"]
 
@@ -52,5 +51,7 @@ def _shared(fields: Sequence[dataclasses.Field[Any]]) -> Iterator[Callable[..., 
     yield from (__eq__, __hash__, __repr__)
 
 
-if not TYPE_CHECKING:
+if TYPE_CHECKING:
+    from dataclasses import dataclass  # what it is to a checker, and to whoever reads it
+else:
     dataclass = _dataclass
