@@ -18,6 +18,16 @@ SAID = {
         "receipt: era",
         "again: Error executing tool remember: This was taken back before, and is not stored again.",
     ],
+    "migrating": [
+        "mem0: 2 read, 1 imported, refused: {'tombstoned': 1}",
+        "strands-json: 2 read, 1 imported",
+        "strands-files: 2 read, 1 imported",
+        "langgraph: 2 read, 2 imported",
+        "s3-agent-memory: 2 read, 1 imported",
+        "jsonl: 2 read, 1 imported",
+        "csv: 2 read, 1 imported",
+        "markdown: 2 read, 1 imported",
+    ],
     "many_writers": ["kept: 8 of 8", "too late:", "audit chain: whole"],
 }
 
