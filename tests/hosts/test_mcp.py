@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import logging
 import os
 import subprocess
 import sys
@@ -162,6 +163,20 @@ def test_a_refused_argument_is_named_with_its_rule_and_never_repeated(server, to
     assert field in text(refused)
     assert not any(given in text(refused) for given in ("private", "http", "17", "pydantic"))
     assert not after.is_error, "the control"
+
+
+def test_no_log_repeats_what_a_caller_made_up(server, memory, caplog):
+    caplog.set_level("DEBUG")
+    run(
+        server,
+        ("private", {}),
+        ("remember", {"content": TEA, "private": 1}),
+        ("get", {"memory_id": "private"}),
+    )
+    post(server, {"jsonrpc": "2.0", "id": 1, "method": "private"})
+    logging.getLogger("another").info("private")
+    told = {record.name for record in caplog.records if "private" in record.getMessage()}
+    assert told - {"httpx"} == {"another"}, "the control alone"
 
 
 def test_no_tool_takes_a_scope_and_every_tool_says_what_it_does_and_answers(server):

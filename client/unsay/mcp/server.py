@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.metadata
+import logging
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -53,12 +54,13 @@ class MemoryServer(MCPServer[Any]):
 
     def __init__(self, opened: Callable[[], Opened], names: Collection[str]) -> None:
         tools = Tools(opened)
+        # The SDK's log repeats names that a caller made up, and what a fault says.
+        logging.getLogger("mcp").setLevel(logging.CRITICAL)
         super().__init__(
             name="unsay",
             title="unsay memory",
             instructions=INSTRUCTIONS,
             version=_version(),
-            # Its information names scopes and ids, and the standard error of a server is somebody's log.
             log_level="ERROR",
             tools=[
                 strict_tool(getattr(tools, name), name, hints(name)) for name in vars(Tools) if name in names
