@@ -282,8 +282,8 @@ def test_callers_with_keys_do_not_wait_for_what_tokens_need() -> None:
     assert done.returncode == 0, done.stderr.decode()
 
 
-def test_a_cold_start_of_the_api_makes_what_frequent_calls_need_and_no_more() -> None:
-    """In a fresh interpreter, by the names of our modules."""
+def test_a_cold_start_of_the_api_makes_what_every_call_needs_and_no_more() -> None:
+    """In a fresh interpreter, by the names of our modules; a call's own come with the first of its kind."""
     program = (
         "import os, sys\n"
         "from unsay_core import settings\n"
@@ -300,13 +300,12 @@ def test_a_cold_start_of_the_api_makes_what_frequent_calls_need_and_no_more() ->
     parts = {name: {m.partition(".")[2] for m in loaded if m.startswith(f"{name}.")} for name in NEEDED}
     assert parts == NEEDED
     assert not loaded & RARE
-    assert {"application.recall", "application.remember", "application.forget"} <= loaded
     assert all((CORE / f"{name.replace('.', '/')}.py").is_file() for name in RARE), "the control"
 
 
 NEEDED = {
     "contracts": set("answers base cursor exact_json filter operations prompt query_string requests".split()),
-    "endpoints": set("call memories problem reads reply router".split()),
+    "endpoints": set("call problem reply router".split()),
     "bootstrap": set("aws generations".split()),
 }
 RARE = {

@@ -26,6 +26,7 @@ from aws_lambda_powertools import Logger
 boto3.session.Session()
 """
 _FUNCTION = "import functions.api.handler"
+_CALLS = "import unsay_core.endpoints.memories, unsay_core.endpoints.reads"
 _MEASURED = """
 import resource, time
 began = time.process_time()
@@ -36,7 +37,7 @@ print(time.process_time() - began, resource.getrusage(resource.RUSAGE_SELF).ru_m
 
 def figures() -> Iterator[Figure]:
     """Each in a process of its own, in turn: of several runs the one that was disturbed least."""
-    programs = {"libraries": _LIBRARIES, "function": _FUNCTION}
+    programs = {"libraries": _LIBRARIES, "function": _FUNCTION, "calls": f"{_FUNCTION}\n{_CALLS}"}
     found: dict[str, list[tuple[float, float]]] = {name: [] for name in programs}
     for _ in range(RUNS):
         for name, code in programs.items():
@@ -46,6 +47,7 @@ def figures() -> Iterator[Figure]:
     yield Figure(SECTION, "boto3 session, Powertools and pydantic", spent["libraries"], "ms of CPU")
     yield Figure(SECTION, "the api λ, imported and made", spent["function"], "ms of CPU")
     yield Figure(SECTION, "… against its libraries", spent["function"] / spent["libraries"], "times", 1.6)
+    yield Figure(SECTION, "… with what its first remember and recall import", spent["calls"], "ms of CPU")
     yield Figure(SECTION, "… memory", memory, "MiB")
 
 
