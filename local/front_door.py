@@ -34,11 +34,15 @@ _TABLE_READS = (b"Get", b"BatchGet", b"Query", b"Scan", b"TransactGet", b"Descri
 _BODY_BYTES = 1 << 20
 
 
+# An API answers while its stack is updated.
+_AT_WORK = ("UPDATE_IN_PROGRESS", "CLEANUP_IN_PROGRESS", "UPDATE_ROLLBACK_IN_PROGRESS")
+
+
 def api_id() -> str | None:
     """The HTTP API of the deployed stack: the `ApiId` output of one that is up."""
     for _, stack in cloudformation._stacks.all_items():
         if str(stack.get("StackStatus", "")).endswith(
-            ("CREATE_COMPLETE", "UPDATE_COMPLETE", "ROLLBACK_COMPLETE")
+            ("CREATE_COMPLETE", "UPDATE_COMPLETE", "ROLLBACK_COMPLETE", *_AT_WORK)
         ):
             for output in stack.get("Outputs") or []:
                 if output["OutputKey"] == "ApiId":
