@@ -46,18 +46,17 @@ ANSWERED_FOR = {
     ("IAM5[Resource::<AnchorsBucketE0A93AD3.Arn>/<aws:PrincipalTag/scope>/*]", "ScopeRoles/Projector"),
     ("IAM5[Resource::<DocumentsBucket089EA665.Arn>/<aws:PrincipalTag/scope>/*]", "ScopeRoles/Projector"),
     ("IAM5[Resource::<DocumentsBucket089EA665.Arn>/<aws:PrincipalTag/scope>/*]", "ScopeRoles/Remover"),
-    ("IAM5[Resource::*]", "Functions/Project/Role"),
+    *(
+        ("IAM5[Resource::*]", f"Functions/{name}/Role")  # traces
+        for name in ("Api", "Authorizer", "Project", "Index", "Extract", "Jobs", "Sweep", "Mcp")
+    ),
     ("SQS3", "Projection/ProjectDeadLetters"),
     ("APIG4", "Http/Api/GET--v1--health"),
     ("APIG4", "Http/Api/GET--v1--openapi.json"),
 }
 FUNCTIONS = [where for rule, where in ANSWERED_FOR if rule == "L1"]
 SERVERLESS_ANSWERED_FOR = {
-    *(
-        (f"Serverless-{rule}", where)
-        for rule in ("LambdaLatestVersion", "LambdaDLQ", "LambdaTracing")
-        for where in FUNCTIONS
-    ),
+    *((f"Serverless-{rule}", where) for rule in ("LambdaLatestVersion", "LambdaDLQ") for where in FUNCTIONS),
     *(
         ("Serverless-LambdaEventSourceMappingDestination", f"Functions/{name}/{name}Queue")
         for name in ("Index", "Extract", "Jobs")
