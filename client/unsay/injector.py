@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Mapping, Sequence
+from contextvars import copy_context
 from dataclasses import dataclass, field
 from threading import Lock
 from typing import TYPE_CHECKING, Any, Literal
 
 from unsay.errors import UnsayError
+from unsay.tracing import work
 from unsay.within import awaited_within, within
 from unsay_core.contracts.prompt import MOST_CHARS, fitting, prompt_block
 
@@ -68,7 +70,8 @@ class Injector:
         """The text to append, or None where there is none."""
         try:
             asked = self._asked(messages)
-            return asked and within(self.deadline_seconds, lambda: self._block(asked))
+            mine = copy_context()
+            return asked and within(self.deadline_seconds, lambda: mine.run(self._block, asked))
         except Exception as error:  # noqa: BLE001 whatever goes wrong, the turn goes on
             self._failed(error)
             return None
@@ -77,7 +80,8 @@ class Injector:
         """`inject`, for an event loop."""
         try:
             asked = self._asked(messages)
-            return asked and await awaited_within(self.deadline_seconds, lambda: self._block(asked))
+            mine = copy_context()
+            return asked and await awaited_within(self.deadline_seconds, lambda: mine.run(self._block, asked))
         except Exception as error:  # noqa: BLE001 whatever goes wrong, the turn goes on
             self._failed(error)
             return None
@@ -97,6 +101,10 @@ class Injector:
         return self.trigger == "every_turn" or is_user_turn(messages)
 
     def _block(self, query: str) -> str | None:
+        with work("inject"):
+            return self._found(query)
+
+    def _found(self, query: str) -> str | None:
         deadline_ms = max(50, min(10_000, int(self.deadline_seconds * 1_000)))
         found = self.memory.recall(query, scope=self.scope, limit=self.max_entries, deadline_ms=deadline_ms)
         text, shown = self._rendered(found.items)

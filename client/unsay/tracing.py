@@ -41,10 +41,23 @@ def span(ask: Ask[Any]) -> Iterator[None]:
     if api is None:
         yield
         return
-    kind = api.SpanKind.CLIENT
+    with work(name_of(ask), api.SpanKind.CLIENT):
+        yield
+
+
+@contextmanager
+def work(name: str, kind: Any = None) -> Iterator[None]:
+    """What the client does, as a span of that name."""
+    api = _opentelemetry()
+    if api is None:
+        yield
+        return
     # What went wrong may quote a memory: the type alone is told.
     told = api.get_tracer("unsay").start_as_current_span(
-        f"unsay {name_of(ask)}", kind=kind, record_exception=False, set_status_on_exception=False
+        f"unsay {name}",
+        kind=kind or api.SpanKind.INTERNAL,
+        record_exception=False,
+        set_status_on_exception=False,
     )
     with told as current:
         try:

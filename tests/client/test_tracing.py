@@ -99,3 +99,14 @@ def test_what_the_page_shows_is_what_happens(client: unsay.Memory, service: Serv
     (block,) = re.findall(r"```python\n(.*?)```", (ROOT / "docs" / "traces.md").read_text(), re.DOTALL)
     exec(block, {"memory": client})
     assert service.sent[0].headers["traceparent"] == PARENT
+
+
+def test_an_injection_is_a_span_above_its_recall(client: unsay.Memory, spans: InMemorySpanExporter) -> None:
+    said = [{"role": "user", "content": "Where does Alice live in Lisbon?"}]
+    with trace.get_tracer("mine").start_as_current_span("turn"):
+        unsay.Injector(client, scope="acme/alice").inject(said)
+    recall_span, inject, turn = spans.get_finished_spans()
+    assert [recall_span.name, inject.name, turn.name] == ["unsay recall", "unsay inject", "turn"]
+    assert recall_span.parent and recall_span.parent.span_id == inject.context.span_id  # type: ignore[union-attr]
+    assert inject.parent and inject.parent.span_id == turn.context.span_id  # type: ignore[union-attr]
+    assert "Lisbon" not in recall_span.to_json() + inject.to_json()
