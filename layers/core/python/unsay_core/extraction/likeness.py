@@ -134,9 +134,8 @@ class _Judge:
         return says_all(longer.text, shorter.text) and self._is_near(one, other)
 
     def _is_near(self, one: _Said, other: _Said) -> bool:
-        if self._cosines is None or self._measure.cosine is None:
-            return False
-        return self._cosines(other.name, other.text).get(one.name, 0.0) >= self._measure.cosine
+        near = self._cosines(other.name, other.text) if self._cosines else {}
+        return near.get(one.name, 0.0) >= (self._measure.cosine or 1)
 
 
 def _in_order(text: str) -> list[str]:
