@@ -83,6 +83,17 @@ def test_every_dead_letter_goes_back_to_its_queue_and_none_is_lost() -> None:
     assert not is_redriven(json.loads(letters[0]))
 
 
+def test_a_letter_that_comes_back_at_once_is_left_for_another_time() -> None:
+    with mock_aws():
+        sqs = boto3.client("sqs", "us-east-1")
+        dead = sqs.create_queue(QueueName="dead")["QueueUrl"]
+        for letter in (event_of_batch("a" * 52, "run-1", 1), "no event"):
+            sqs.send_message(QueueUrl=dead, MessageBody=letter)
+        assert redrive(sqs, dead, queue=dead) == 2
+        hidden = "ApproximateNumberOfMessagesNotVisible"
+        assert sqs.get_queue_attributes(QueueUrl=dead, AttributeNames=[hidden])["Attributes"] == {hidden: "2"}
+
+
 def test_the_sweep_hands_over_what_has_gone_quiet(api: Caller, service: FakeService) -> None:
     talk, busy = Talk(api), Talk(api, "run-2")
     talk.say(LISBON)

@@ -36,23 +36,30 @@ def redrive_command(
 
 
 def redrive(sqs: SQSClient, dead: str, queue: str) -> int:
-    """Send every letter to the queue, and then remove it; how many. One may be sent twice, none is lost."""
-    sent = 0
-    while True:
-        answer = sqs.receive_message(
-            QueueUrl=dead,
-            MaxNumberOfMessages=AT_ONCE,
-            VisibilityTimeout=HIDDEN,
-            WaitTimeSeconds=1,
-            MessageSystemAttributeNames=["MessageGroupId"],
-        )
-        letters = answer.get("Messages", [])
-        if not letters:
-            return sent
+    """Send every letter to the queue, and then remove it; how many. One may be sent twice, none is lost.
+
+    A letter that comes back meanwhile stays where it is: what was wrong with it has not been mended.
+    """
+    sent: set[str] = set()
+    while letters := _letters(sqs, dead):
         for letter in letters:
-            sqs.send_message(QueueUrl=queue, MessageBody=redriven(letter["Body"]), **_order(letter))
+            again = redriven(letter["Body"])
+            if again in sent:
+                continue
+            sqs.send_message(QueueUrl=queue, MessageBody=again, **_order(letter))
             sqs.delete_message(QueueUrl=dead, ReceiptHandle=letter["ReceiptHandle"])
-            sent += 1
+            sent.add(again)
+    return len(sent)
+
+
+def _letters(sqs: SQSClient, dead: str) -> list[MessageTypeDef]:
+    return sqs.receive_message(
+        QueueUrl=dead,
+        MaxNumberOfMessages=AT_ONCE,
+        VisibilityTimeout=HIDDEN,
+        WaitTimeSeconds=1,
+        MessageSystemAttributeNames=["MessageGroupId"],
+    ).get("Messages", [])
 
 
 def _order(letter: MessageTypeDef) -> Any:
