@@ -15,6 +15,7 @@ from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
 from botocore.exceptions import ClientError
+from botocore.hooks import BaseEventHooks, HierarchicalEmitter
 
 from tests.support.clock import FakeClock, fake_world
 from tests.support.fakes import PEPPER, MemoryKeys, MemoryPolicies, MemoryRegistry
@@ -87,6 +88,7 @@ class Cloud:
     refused: list[str] = field(default_factory=list)
     used: set[Use] = field(default_factory=set)
     lock: threading.RLock = field(default_factory=threading.RLock)
+    events: BaseEventHooks = field(default_factory=HierarchicalEmitter)  # as a session's, for whoever traces
     _tokens: Iterator[int] = field(default_factory=lambda: itertools.count(1))
 
     def client(self, service: str, config: Any = None, **credentials: str) -> Any:

@@ -19,7 +19,7 @@ from unsay_core.adapters.dynamodb.items import Place
 from unsay_core.adapters.scoped_session import ScopedSessions
 from unsay_core.domain.errors import ForbiddenError
 from unsay_core.domain.scope import Principal, Scope, ScopePattern
-from unsay_core.endpoints import reads
+from unsay_core.endpoints import scopes
 
 PROBES = 2_000
 FEW = 150  # enough to try each kind of probe several times
@@ -118,7 +118,7 @@ def every_name_is_listed(monkeypatch: pytest.MonkeyPatch) -> None:
         roots = [prefix.segments[0]] if prefix else sorted(registry.roots())
         return [scope for root in roots for scope in registry.below(root)]
 
-    monkeypatch.setattr(reads, "known_scopes", everything)
+    monkeypatch.setattr(scopes, "known_scopes", everything)
 
 
 def a_refusal_tells_what_is_there(monkeypatch: pytest.MonkeyPatch) -> None:
