@@ -1,4 +1,4 @@
-"""Alarms of the deployed stack: a fault sets each off, and what its page says to do clears it.
+"""Every alarm of the deployed stack: a fault sets it off, and what its page says to do clears it.
 
 On a cloud of its own, because an alarm weighs whatever happened in the last minutes. Alarms that wait for
 hours are given seconds instead; that a period is over is seen by the alarms' clock, which is set ahead.
@@ -7,8 +7,10 @@ hours are given seconds instead; that a period is over is seen by the alarms' cl
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import httpx
@@ -16,9 +18,13 @@ import pytest
 
 import unsay
 from infra.alarms import ALARMS
+from infra.dashboards import BOARDS
+from infra.lines import Own
+from local.pictures import draw
 from local.place import Place
 from tests.support.stack import ROOT, Stack, eventually, free_port, start, stop
 from unsay_core.admin.redrive import redrive
+from unsay_core.metrics import CATALOGUE, MEMORIES_MERGED, MODEL_COST, NAMESPACE
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -27,6 +33,7 @@ pytestmark = pytest.mark.stack
 
 MINE, NEIGHBOUR = "alarms/mine", "alarms/neighbour"
 HOURS = 2 * 3_600
+NOT_TOLD_HERE = {MODEL_COST, MEMORIES_MERGED}  # no model here has a price, and nothing is merged
 
 
 @pytest.fixture(scope="module")
@@ -83,11 +90,21 @@ class Ops:
     def goes_off(self, *names: str) -> None:
         eventually(lambda: all(self.states()[name] == "ALARM" for name in names))
 
+    def every_one_went_off(self) -> bool:
+        pages = self.cloudwatch.get_paginator("describe_alarm_history").paginate(
+            HistoryItemType="StateUpdate"
+        )
+        items = [item for page in pages for item in page["AlarmHistoryItems"]]
+        off = [item["AlarmName"] for item in items if item["HistorySummary"].endswith("to ALARM")]
+        return all(any(f"Watch{alarm.name}" in name for name in off) for alarm in ALARMS)
+
     def all_clear(self) -> None:
-        """Once their periods are over, no alarm is left, but that nobody has swept meanwhile."""
-        self.stack.faults(alarms_ahead_seconds=HOURS)
-        states = {name: state for name, state in self.states().items() if name != "SweepSilent"}
-        assert set(states.values()) == {"OK"}, states
+        """Once their periods are over, no alarm is left, but that nobody has swept meanwhile.
+
+        Later than any other look ahead: whoever looks leaves the depth of the queues at that time.
+        """
+        self.stack.faults(alarms_ahead_seconds=2 * HOURS)
+        assert {name for name, state in self.states().items() if state != "OK"} - {"SweepSilent"} == set()
         self.stack.faults(alarms_ahead_seconds=0)
 
     def sweep(self) -> Any:
@@ -132,6 +149,42 @@ class Ops:
     def batches(self, run: str) -> list[str]:
         found = self.client.get(f"/v1/conversations/{run}", params={"scope": MINE}).json()
         return [batch["state"] for batch in found["batches"]]
+
+    def post_letters(self) -> None:
+        """Messages that name no work, to every worker."""
+        for name in ("Extract", "Jobs"):
+            self.sqs.send_message(QueueUrl=self.stack.outputs[f"{name}QueueUrl"], MessageBody="no work")
+        index = self.stack.outputs["IndexQueueUrl"]
+        group = {"MessageGroupId": "g", "MessageDeduplicationId": "g"}
+        self.sqs.send_message(QueueUrl=index, MessageBody="no work", **group)
+        strange = {"pk": {"S": "nobody#P"}, "sk": {"S": "nothing"}}
+        self.dynamodb.put_item(TableName=self.stack.outputs["LedgerTable"], Item=strange)
+
+    def remove_letters(self) -> None:
+        """What the page says of letters that no try can do."""
+        for name in ("Index", "Project", "Extract", "Jobs"):
+            self.sqs.purge_queue(QueueUrl=self.stack.outputs[f"{name}DeadLettersUrl"])
+
+    def items(self, table: str, ending: str) -> list[Any]:
+        found = self.dynamodb.scan(TableName=self.stack.outputs[table])["Items"]
+        return [item for item in found if item["pk"]["S"].endswith(ending)]
+
+    def put(self, table: str, item: Any) -> None:
+        self.dynamodb.put_item(TableName=self.stack.outputs[table], Item=item)
+
+    def policy(self, extraction: str) -> None:
+        answer = self.client.put("/v1/policy", params={"scope": "alarms"}, json={"extraction": extraction})
+        assert answer.status_code == 200, answer.text
+
+    def stands_still(self) -> bool:
+        """The erasures at work, as if they had not moved for long, and a sweep that finds them."""
+        for erasure in self.items("LedgerTable", "#E"):
+            if "due_at" in erasure:
+                self.put("LedgerTable", erasure | {"due_at": {"S": "2020-01-01T00:00:00Z"}})
+        return bool(self.sweep())
+
+    def verified(self) -> bool:
+        return bool(self.client.get("/v1/audit/verify", params={"scope": MINE}).json()["ok"])
 
 
 @pytest.fixture
@@ -199,3 +252,89 @@ def test_alarms_of_calls_and_of_extraction_go_off_and_clear(ops: Ops) -> None:
     ops.say("made-up", "I own a tent.")
     eventually(lambda: ops.batches("made-up") == ["done"])
     ops.all_clear()
+
+
+def test_alarms_of_what_is_behind_and_of_what_must_not_happen_go_off_and_clear(
+    ops: Ops, tmp_path: Path
+) -> None:
+    faults, heal = ops.stack.faults, ops.stack.no_faults
+    outputs = ops.stack.outputs
+    ops.indexed(ops.remember("The boat lies at the pier.", NEIGHBOUR), NEIGHBOUR)
+    ops.lower("ProjectionLate", 500)
+    faults(down=["events"])
+    ops.remember("The key hangs behind the door.")
+    ops.goes_off("ProjectionLate")
+    heal()
+
+    ops.post_letters()
+    ops.goes_off("IndexDeadLetters", "ProjectDeadLetters", "ExtractDeadLetters", "JobsDeadLetters")
+    faults(alarms_ahead_seconds=HOURS)
+    assert ops.states()["JobsDeadLetters"] == "ALARM", "time alone clears nothing"
+    assert redrive(ops.sqs, outputs["IndexDeadLettersUrl"], outputs["IndexQueueUrl"]) == 1
+    faults(alarms_ahead_seconds=0)
+    ops.goes_off("IndexDeadLetters")  # nobody can do it: it came back
+    ops.remove_letters()
+
+    for name in ("IndexLate", "StuckJobs", "ErasureLate", "CandidatesWait"):
+        ops.lower(name, 1)
+    faults(kb_drop_deletes=True, kb_lag_seconds=30)
+    ops.remember("The anchor is rusty.")
+    selector = {"filter": {"kind": "semantic"}}
+    asked = {"scope": NEIGHBOUR, "selector": selector, "reason": "user_request"}
+    erasure = ops.client.post("/v1/forget", json=asked).json()
+    ops.goes_off("IndexLate")
+    eventually(lambda: ops.stands_still() and ops.states()["StuckJobs"] == "ALARM")
+    ops.goes_off("ErasureLate")
+    ops.policy("review")
+    ops.say("candidates", "I live in Lisbon.")
+    eventually(lambda: ops.batches("candidates") == ["done"])
+    eventually(lambda: ops.sweep() and ops.states()["CandidatesWait"] == "ALARM")
+    heal()
+
+    entries = [item for item in ops.items("RecordTable", "#A") if int(item["sk"]["S"]) == 1]
+    for entry in entries:
+        changed = json.loads(entry["record"]["S"]) | {"actor": "somebody"}
+        ops.put("RecordTable", entry | {"record": {"S": json.dumps(changed)}})
+    assert not ops.verified()
+    ops.goes_off("ProjectAuditEntryChanged", "ChainBroken")
+    for entry in entries:
+        ops.put("RecordTable", entry)
+    assert ops.verified()
+
+    for memory in ops.client.get("/v1/reviews", params={"scope": MINE}).json()["items"]:
+        path, decided = f"/v1/reviews/{memory['id']}", {"decision": "approve"}
+        seen = {"If-Match": f'"{memory["version"]}"'}
+        answer = ops.client.post(path, params={"scope": MINE}, json=decided, headers=seen)
+        assert answer.status_code == 200, answer.text
+    receipt = f"/v1/erasures/{erasure['id']}"
+    eventually(
+        lambda: ops.client.get(receipt, params={"scope": NEIGHBOUR}).json()["state"] == "complete",
+        within=120,
+    )
+    _drawn_is_told(ops)
+    pictures = draw(ops.cloudwatch, Path(os.environ.get("PICTURES", tmp_path)))
+    assert [path.read_text().count("<polyline") > 5 for path in pictures] == [True] * len(BOARDS)
+    ops.all_clear()
+    assert ops.every_one_went_off()
+
+
+def _drawn_is_told(ops: Ops) -> None:
+    """Everything that a widget or an alarm names was told by this run, and nothing that has no name."""
+    memory = ops.remember("The mast is tall.")
+    ops.client.delete(f"/v1/memories/{memory['id']}", params={"scope": MINE, "reason": "user_request"})
+    refused = ops.client.post("/v1/memories", json={"scope": MINE, "content": "The mast is tall."})
+    assert refused.status_code == 409
+    pages = ops.cloudwatch.get_paginator("list_metrics").paginate()
+    found = [metric for page in pages for metric in page["Metrics"]]
+    told = {(each["Namespace"], each["MetricName"]) for each in found}
+    ours = {name for namespace, name in told if namespace == NAMESPACE}
+    assert ours <= {metric.name for metric in CATALOGUE}
+    assert {metric.name for metric in CATALOGUE if metric not in NOT_TOLD_HERE} <= ours
+    lines = [line for board in BOARDS for graph in board.graphs for line in graph.lines]
+    for line in [*lines, *(alarm.line for alarm in ALARMS)]:
+        if isinstance(line, Own):
+            assert line.metric in NOT_TOLD_HERE or line.name in ours
+        else:
+            assert line.name in {name for namespace, name in told if namespace.startswith("AWS/")}, line
+    words = json.dumps([each["Dimensions"] for each in found if each["Namespace"] == NAMESPACE])
+    assert not [word for word in ("alarms", "mine", "neighbour", "boat", "mast") if word in words]
