@@ -228,6 +228,20 @@ def test_a_member_that_changed_meanwhile_is_left_as_it_is(api: Caller, desk: Des
     assert api.listed() == [TEA_NOW]
 
 
+@pytest.mark.parametrize("edited", [0, 1])
+def test_a_member_that_was_edited_meanwhile_keeps_what_it_says_now(
+    api: Caller, desk: Desk, edited: int
+) -> None:
+    members = ids(api.remember(TEA), api.remember(TEA_NOW))
+    job = desk.begin()
+    desk.run(job, steps=1)
+    assert api.edit(members[edited], content="Bob sold his car.").status == 200
+    ended = desk.run(job)
+    assert (ended.state, ended.result["merges"]) == (JobState.COMPLETE, [])
+    assert [p.code for p in ended.problems] == ["version_conflict"]
+    assert sorted(api.listed()) == sorted(["Bob sold his car.", (TEA_NOW, TEA)[edited]])
+
+
 def test_what_an_erasure_came_between_is_looked_for_anew(api: Caller, desk: Desk) -> None:
     one = api.remember(TEA)
     for content in (TEA_NOW, "Alice likes green tea a lot, mind."):

@@ -104,13 +104,13 @@ def consolidate_step(work: Work, scope: JobScope, world: World, /) -> Job:
     A stretch that an erasure has come into is looked through anew. Raises `BusyError`, `UnavailableError`.
     """
     job = cast("Job", work)
-    if "work" in job.progress:
+    if "versions" in job.progress:
         reworded = _reworded(job, scope)
         stepped = settle(lambda: _stepped(job, reworded, scope, world), world)
         _tell_merged(stepped.result.get("merged", 0) - job.result.get("merged", 0), job, scope, world)
         return stepped
     if job.request["undo"]:
-        return settle(partial(_planned, job, job.request["undo"], None, {}, scope, world), world)
+        return settle(partial(_planned, job, job.request["undo"], [], None, {}, scope, world), world)
     found = _found(job, scope, world)
     told = {
         "compared": job.result.get("compared", 0) + found.compared,
@@ -118,7 +118,9 @@ def consolidate_step(work: Work, scope: JobScope, world: World, /) -> Job:
     }
     if job.request["dry_run"]:
         told["groups"] = [*job.result.get("groups", []), *found.groups][:MOST_GROUPS]
-    return settle(partial(_planned, job, found.groups, found.beyond, told, scope, world), world)
+    return settle(
+        partial(_planned, job, found.groups, found.versions, found.beyond, told, scope, world), world
+    )
 
 
 def _tell_merged(count: int, job: Job, scope: JobScope, world: World) -> None:
@@ -137,7 +139,13 @@ def _found(job: Job, scope: JobScope, world: World) -> Found:
 
 
 def _planned(
-    job: Job, work: Sequence[Any], beyond: str | None, told: dict[str, Any], scope: JobScope, world: World
+    job: Job,
+    work: Sequence[Any],
+    versions: Sequence[list[int]],
+    beyond: str | None,
+    told: dict[str, Any],
+    scope: JobScope,
+    world: World,
 ) -> Job:
     """The job with what there is to merge in a stretch; a dry run only says it."""
     draft = Draft(scope, world.clock.now(), [job_ref(job.id)])
@@ -145,7 +153,8 @@ def _planned(
     moved = job.moved(result=result, epoch=draft.head.epoch, total=job.done + len(work))
     if work and not job.request["dry_run"]:
         left = MOST_GROUPS - len(result["merges"])
-        progress = {"after": job.progress.get("after"), "beyond": beyond, "work": work[:left], "next": 0}
+        stretch = {"after": job.progress.get("after"), "beyond": beyond}
+        progress = stretch | {"work": work[:left], "versions": versions[:left], "next": 0}
         return _put(job, replace(moved, progress=progress), draft)
     done = job.done + len(work)
     return _put(job, _at_end(replace(moved, done=done), beyond, draft), draft)
@@ -214,9 +223,15 @@ def _merge(
     opened: OpenScope,
     world: World,
 ) -> dict[str, Any] | None:
-    """Draft one merge; None if its members are no longer what they were."""
+    """Draft one merge; None if its members are no longer what they were.
+
+    That is by their versions: an edit may have left nothing of what made them alike.
+    """
     members = [memory for i in ids if (memory := draft.get(memory_ref(i))) and may_merge(memory, draft.at)]
-    if len(members) != len(ids) or len({sort_of(member) for member in members}) != 1:
+    found_alike = job.progress["versions"][job.progress["next"]]
+    if [member.version for member in members] != found_alike or len(
+        {sort_of(member) for member in members}
+    ) != 1:
         return None
     merged = _merged(members, job, reworded, draft, world)
     refuse_forbidden(draft, opened, merged.fact)

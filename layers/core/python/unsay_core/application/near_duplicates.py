@@ -28,9 +28,13 @@ SEARCH_TIMEOUT = 2.0  # seconds
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """What a stretch has: groups of ids, oldest first; where the next begins, None if this was the last."""
+    """What a stretch has: groups of ids, oldest first; where the next begins, None if this was the last.
+
+    `versions` are those of each group's members, in their order, by which they were found alike.
+    """
 
     groups: list[list[str]]
+    versions: list[list[int]]
     beyond: str | None
     compared: int
     asked: int
@@ -53,7 +57,9 @@ def near_duplicates(
         if memory.id not in but and may_merge(memory, now) and memory.fact.kind.value in kinds:
             alike[sort_of(memory)].append((memory.id, memory.fact.content))
     found = [group for said in alike.values() for group in groups(said, measure, nearness.to)]
-    return Found(found, beyond, sum(map(len, alike.values())), nearness.asked)
+    known = {memory.id: memory.version for memory in memories}
+    versions = [[known[memory_id] for memory_id in group] for group in found]
+    return Found(found, versions, beyond, sum(map(len, alike.values())), nearness.asked)
 
 
 class Nearness:
