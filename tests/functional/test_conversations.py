@@ -263,6 +263,33 @@ def test_a_credential_is_cut_out_and_the_rest_is_kept(service: FakeService, talk
     assert talk.send([message(1, f"I live in Lisbon. My key is {KEY}, honestly.")])["duplicates"] == 1
 
 
+def test_a_name_that_is_a_credential_is_not_kept(service: FakeService, talk: Talk) -> None:
+    sent = [message(1, "hi", name=KEY), message(2, f"My key is {KEY}.", name="Alice")]
+    talk.send(sent)
+    first, second = talk.read()["messages"]
+    assert (first["content"], first["name"], first["redacted"]) == ("hi", None, ["credential"])
+    assert (second["name"], second["redacted"]) == ("Alice", ["credential"]), "what is none stays"
+    assert KEY not in service.dump() and "Alice" in service.dump()
+    assert talk.send(sent)["duplicates"] == 2
+
+
+def test_a_name_goes_with_the_words_that_are_forgotten(service: FakeService, api: Caller, talk: Talk) -> None:
+    said = "I live in Lisbon."
+    talk.send([message(1, said, name=said), message(2, "It is nice.", name="Alice")], flush=True)
+    drain(service)
+    api.forget(api.list()["items"][0]["id"])
+    assert [(m["content"], m["name"]) for m in talk.read()["messages"]] == [
+        ("[redacted]", None),
+        ("It is nice.", "Alice"),
+    ]
+    other = Talk(api, "again")
+    other.send([message(1, said, name="Alice"), message(2, "Hello.", name=said)])
+    assert [(m["content"], m["name"], m["redacted"]) for m in other.read()["messages"]] == [
+        ("[redacted]", None, ["tombstone"]),
+        ("Hello.", None, ["tombstone"]),
+    ]
+
+
 def test_what_was_taken_back_is_redacted_wherever_it_is_said_again(api: Caller) -> None:
     memory = api.remember("I live in Lisbon.").body
     api.forget(memory["id"])

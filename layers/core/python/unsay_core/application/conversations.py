@@ -235,7 +235,8 @@ def _new(run_id: str, messages: Sequence[Said], digests: dict[int, str], draft: 
 def _message(
     run_id: str, said: Said, digest: str, at: datetime, opened: OpenScope, *, allows_secrets: bool
 ) -> Message:
-    blocks, redacted = (said.blocks, ()) if allows_secrets else without_credentials(said.blocks)
+    words = [said.blocks, said.name]
+    (blocks, name), redacted = (words, ()) if allows_secrets else without_credentials(words)
     return Message(
         run_id=run_id,
         seq=said.seq,
@@ -245,18 +246,20 @@ def _message(
         stored_at=at,
         digest=digest,
         said_at=said.said_at,
-        name=said.name,
+        name=name if name == said.name else None,
         redacted=redacted,
     )
 
 
 def _store(messages: Sequence[Message], draft: Draft, opened: OpenScope) -> None:
     """Keep messages without what may not be kept, in the name of one audit entry."""
-    graves = Graves((text for m in messages for text in strings(m.blocks)), draft, opened)
+    graves = Graves((text for m in messages for text in strings([m.blocks, m.name])), draft, opened)
     redacted = False
     for message in messages:
-        blocks, reasons = graves.cleared(message.blocks, message.said_at)
-        stored = replace(message, blocks=blocks, redacted=(*message.redacted, *reasons))
+        (blocks, _), reasons = graves.cleared([message.blocks, message.name], message.said_at)
+        stored = message
+        if reasons:
+            stored = replace(message, blocks=blocks, name=None, redacted=(*message.redacted, *reasons))
         redacted = redacted or bool(stored.redacted)
         draft.put(stored)
     for grave in list(graves.hit.values())[:MOST_COUNTED]:

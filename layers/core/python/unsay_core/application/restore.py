@@ -6,7 +6,7 @@ erased as it was the first time: by the same forget, with its cascade, its evide
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from unsay_core.application.digests import value_digests
@@ -203,11 +203,11 @@ def _redact_one(message: Message, opened: OpenScope, world: World) -> int:
     current = draft.get(place)
     if current is None:
         return 0
-    blocks, why = Graves(current.texts, draft, opened).cleared(current.blocks, current.said_at)
+    graves = Graves((*current.texts, current.name or ""), draft, opened)
+    (blocks, _), why = graves.cleared([current.blocks, current.name], current.said_at)
     if not why:
         return 0
-    redacted = tuple(dict.fromkeys((*current.redacted, *why)))
-    draft.put(replace(current, blocks=blocks, redacted=redacted, revision=current.revision + 1))
+    draft.put(current.cleared(blocks, why))
     draft.record(Happening(Event.REDACTED, channel="restore"))
     draft.commit()
     return 1

@@ -70,9 +70,9 @@ class Message:
         return self.said_at or self.stored_at
 
     def cleared(self, blocks: Any, reasons: Iterable[Redaction]) -> Message:
-        """The message without some of its words."""
+        """The message without some of its words, and without its name: that may say the same."""
         redacted = tuple(dict.fromkeys([*self.redacted, *reasons]))
-        return replace(self, blocks=blocks, redacted=redacted, revision=self.revision + 1)
+        return replace(self, blocks=blocks, name=None, redacted=redacted, revision=self.revision + 1)
 
 
 @dataclass(frozen=True, slots=True)
