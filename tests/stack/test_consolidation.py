@@ -101,7 +101,7 @@ def age(stack: Stack, content: str) -> None:
     (scope_id,) = {
         item["pk"]["S"].partition("#")[0]
         for item in items
-        if item["pk"]["S"].endswith("#M") and content in item[TEXT]["S"]
+        if item["pk"]["S"].endswith("#M") and TEXT in item and content in item[TEXT]["S"]
     }
     for item in items:
         if not item["pk"]["S"].startswith(scope_id) or TEXT not in item:

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any
 import boto3
 import pytest
 from botocore.awsrequest import AWSResponse
+from botocore.config import Config
+from botocore.exceptions import ReadTimeoutError
 
 from unsay_core.adapters.messaging import body_of_job, body_of_task, job_of_message, task_of_message
 from unsay_core.adapters.world import Threads
@@ -169,6 +171,21 @@ def test_a_call_to_a_store_says_which_it_was_and_how_it_went(tracer: XrayTracer,
     assert (call["name"], call["type"]) == ("dynamodb.GetItem", "subsegment")
     assert call["annotations"] == {"work": "dynamodb.GetItem", "status": 200, "retries": 0}
     assert "Lisbon" not in json.dumps(daemon.segments)
+
+
+def test_a_call_that_gets_no_answer_fails_as_it_would_and_says_so(tracer: XrayTracer, daemon: Daemon) -> None:
+    session = boto3.session.Session("k", "s", region_name="us-east-1")
+    watch_calls(session.events, tracer)
+    client: Any = session.client("dynamodb", config=Config(retries={"total_max_attempts": 1}))
+
+    def unheard(**_: Any) -> None:
+        raise ReadTimeoutError(endpoint_url="https://dynamodb")
+
+    client.meta.events.register("before-send", unheard)
+    with tracer.span("x", under=TracePlace.parse(PARENT)), pytest.raises(ReadTimeoutError):
+        client.get_item(TableName="t", Key={"pk": {"S": "Lisbon"}})
+    call, _ = daemon.segments
+    assert (call["name"], call["fault"]) == ("dynamodb.GetItem", True)
 
 
 def _answer(status: int, body: bytes) -> Any:

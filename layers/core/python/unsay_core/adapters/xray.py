@@ -28,7 +28,7 @@ _HERE = re.compile(
     r"Root=1-([0-9a-f]{8})-([0-9a-f]{24})(?:;Parent=([0-9a-f]{16}))?(?:;Sampled=([01]))?", re.ASCII
 )
 _DAEMON = "AWS_XRAY_DAEMON_ADDRESS"  # set by Lambda, where tracing is on
-_STARTED = "unsay_started"  # in a call's own context
+_CALL = "unsay.call"  # in botocore's context of a call: its name, and when it began
 _INVOCATION = "_X_AMZN_TRACE_ID"  # set by Lambda for each invocation
 
 
@@ -118,15 +118,15 @@ def watch_calls(events: BaseEventHooks, tracer: Tracer) -> None:
     if not isinstance(tracer, XrayTracer):
         return
 
-    def begin(context: dict[str, Any], **_: Any) -> None:
-        context[_STARTED] = time.time()
+    def begin(model: Any, context: dict[str, Any], **_: Any) -> None:
+        context[_CALL] = (f"{model.service_model.service_name}.{model.name}", time.time())
 
-    def end(model: Any, context: dict[str, Any], parsed: Any = None, **_: Any) -> None:
+    # Of a call that got no answer the hooks are told its context alone.
+    def end(context: dict[str, Any], parsed: Any = None, **_: Any) -> None:
         told = (parsed or {}).get("ResponseMetadata", {})
         status = told.get("HTTPStatusCode", 0)
         tracer.called(
-            f"{model.service_model.service_name}.{model.name}",
-            context.get(_STARTED, time.time()),
+            *context[_CALL],
             is_fault=status == 0 or status >= 500,
             status=status,
             retries=told.get("RetryAttempts", 0),
