@@ -33,10 +33,12 @@ def test_the_clock_calls_the_sweep_every_minute_under_a_role_that_does_nothing_e
 
 
 def test_the_sweep_asks_the_index_of_what_is_due_and_no_table(dev):
-    statements = {each["Sid"]: each for each in dev.statements("FunctionsSweepRole")}
-    on_tables = {s for s, each in statements.items() if listed(each["Action"])[0].startswith("dynamodb:")}
-    assert on_tables == {"AskWhatIsDue", "KnowTables", "TableMarks"}, "and the mark within each table"
-    statement = statements["AskWhatIsDue"]
+    statements = dev.statements("FunctionsSweepRole")
+    on_tables = {
+        each["Sid"]: each for each in statements if listed(each["Action"])[0].startswith("dynamodb:")
+    }
+    assert {*on_tables} == {"AskWhatIsDue", "KnowTables", "TableMarks"}, "and the mark within each table"
+    statement = on_tables["AskWhatIsDue"]
     assert statement["Action"] == "dynamodb:Query"
     table = dev.logical_id("TablesLedger", "AWS::DynamoDB::Table")
     assert statement["Resource"] == {"Fn::Join": ["", [{"Fn::GetAtt": [table, "Arn"]}, "/index/due"]]}

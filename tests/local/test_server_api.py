@@ -108,6 +108,7 @@ class TestIsolation:
             "AWS_EXECUTION_ENV",
             "AWS_ENDPOINT_URL",
             "AWS_DISABLE_HOST_PREFIX_INJECTION",
+            "AWS_XRAY_DAEMON_ADDRESS",
         }
 
     def test_a_function_imports_its_layers_and_nothing_of_the_server(self, call):
