@@ -295,3 +295,112 @@ def test_the_command_tells_first_and_writes_a_file_that_others_cannot_read(tmp_p
         assert CliRunner().invoke(app, ["convert", str(path), "--from", "jsonl", *wrong]).exit_code == 2
     assert CliRunner().invoke(app, ["convert", str(path), "--from", "csv", "--dry-run"]).exit_code == 0
     assert CliRunner().invoke(app, ["convert", str(path), "--from", "mem0", "--dry-run"]).exit_code == 2
+
+
+@pytest.mark.parametrize(
+    ("source", "one", "other"),
+    [
+        ("jsonl", '{"text": "One."}\n{"text": "Two."}', '{"text": "Three."}\n{"text": "Two.", "by": "ann"}'),
+        ("csv", "content,by\nOne.,\nTwo.,\n", "content,by\nThree.,\nTwo.,ann\n"),
+        ("mem0", '[{"memory": "One."}, {"memory": "Two."}]', '[{"memory": "Three."}, {"memory": "Four."}]'),
+        ("strands-json", '[{"content": "1"}, {"content": "2"}]', '[{"content": "3"}, {"content": "4"}]'),
+    ],
+)
+def test_a_record_without_an_id_is_known_by_what_it_says(source, one, other, service, tmp_path):
+    first, second = (
+        lines_of(source, written(tmp_path, f"{n}.x", text), tmp_path)[1]
+        for n, text in enumerate((one, other))
+    )
+    assert bring(service, first).result["imported"] == 2
+    assert bring(service, first).result["skipped"] == 2, "the same file again"
+    ids = {line["memory"]["id"] for line in (*first, *second)}
+    assert len(ids) == 4, "other rows are other memories"
+
+
+def test_a_record_without_an_id_is_there_again_only_if_all_of_it_is(tmp_path):
+    records = [{"text": "One."}, {"text": "One.", "by": "ann"}, {"by": "ann", "text": "One."}]
+    path = written(tmp_path, "a.jsonl", "\n".join(map(json.dumps, records)))
+    report, lines = lines_of("jsonl", path, tmp_path)
+    assert (len(lines), report.refused) == (2, {"the same record again": 1})
+
+
+DEEP = "[" * 100_000 + "]" * 100_000
+HALF_DEEP = "[" * 900 + "]" * 900
+
+
+@pytest.mark.parametrize(
+    ("source", "text", "place"),
+    [
+        ("jsonl", '{"text": "a secret", "importance": "high"}\n{"text": "One."}', "line 1 of"),
+        ("jsonl", '{"text": "One."}\n{"text": "a secret", "tags": 5}', "line 2 of"),
+        ("jsonl", '{"text": "a secret", "kind": ["x"]}\n{"text": "One."}', "line 1 of"),
+        ("jsonl", '{"text": "a secret", "metadata": "x"}\n{"text": "One."}', "line 1 of"),
+        ("jsonl", '{"text": "a secret", "key": "\\ud83d"}\n{"text": "One."}', "line 1 of"),
+        ("jsonl", f'{{"text": "a secret", "x": {HALF_DEEP}}}\n{{"text": "One."}}', "line 1 of"),
+        ("jsonl", '{"text": "a secret", "date": "0001-01-01T00:00+14:00"}\n{"text": "One."}', "line 1 of"),
+        ("csv", "content,importance\na secret,high\nOne.,\n", "row 2 of"),
+        ("csv", "content,metadata\nOne.,\na secret,x\n", "row 3 of"),
+        ("mem0", '[{"memory": "a secret", "categories": 5}, {"memory": "One."}]', "record 1 of"),
+        ("strands-json", '[{"content": "a secret", "metadata": 5}, {"content": "One."}]', "record 1 of"),
+        ("langgraph", '[{"namespace": 5, "key": "a secret"}, {"key": "k", "value": "One."}]', "record 1 of"),
+    ],
+)
+def test_a_record_that_cannot_be_read_is_told_with_its_place_and_the_others_come_in(
+    source, text, place, tmp_path
+):
+    path = written(tmp_path, "a.json", text)
+    report, lines = lines_of(source, path, tmp_path)
+    assert (report.read, report.written, report.unread) == (2, 1, [f"{place} a.json"])
+    assert "One." in lines[0]["memory"]["content"]
+    told = CliRunner().invoke(app, ["convert", str(path), "--from", source, "--out", str(tmp_path / "o")])
+    assert (told.exit_code, json.loads(told.stdout)["unread"]) == (0, [f"{place} a.json"])
+    assert "a secret" not in told.output
+
+
+@pytest.mark.parametrize("source", ["csv", "jsonl", "markdown", "mem0"])
+def test_a_file_that_is_not_utf8_is_said_in_a_sentence(source, tmp_path):
+    path = tmp_path / "a.x"
+    path.write_bytes(b"content\ncaf\xe9\n")
+    assert_said(["convert", path, "--from", source, "--dry-run"], "a.x is not")
+
+
+@pytest.mark.parametrize("source", ["jsonl", "mem0"])
+def test_json_that_is_too_deep_is_said_in_a_sentence(source, tmp_path):
+    path = written(tmp_path, "a.x", DEEP)
+    assert_said(["convert", path, "--from", source, "--dry-run"], "a.x is not JSON")
+
+
+def test_a_cell_that_no_reader_takes_is_said_in_a_sentence(tmp_path):
+    path = written(tmp_path, "a.x", "content\n" + "a" * 200_000 + "\n")
+    assert_said(["convert", path, "--from", "csv", "--dry-run"], "a.x is not CSV")
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["convert", ".", "--from", "mem0", "--dry-run"],
+        ["convert", "a.jsonl", "--from", "jsonl", "--out", "nope/x.jsonl"],
+        ["import", "."],
+        ["export", "nope/x.jsonl"],
+        ["export", "."],
+    ],
+)
+def test_a_place_that_cannot_be_read_or_written_is_said_in_a_sentence(arguments, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("UNSAY_URL", f"sqlite:///{tmp_path}/memory.db")
+    monkeypatch.setenv("UNSAY_SCOPE", BOB)
+    written(tmp_path, "a.jsonl", '{"text": "One."}')
+    assert_said(arguments, "irectory")
+
+
+def assert_said(arguments, sentence):
+    done = CliRunner().invoke(app, [str(each) for each in arguments], env={"COLUMNS": "400"})
+    assert (done.exit_code, type(done.exception)) == (2, SystemExit), done.output
+    assert sentence in done.output
+
+
+@pytest.mark.parametrize(
+    ("source", "text"), [("jsonl", '{"text": "One."}'), ("mem0", '[{"memory": "One."}]')]
+)
+def test_a_mark_of_the_byte_order_is_no_part_of_the_file(source, text, tmp_path):
+    assert lines_of(source, written(tmp_path, "a.x", "\ufeff" + text), tmp_path)[0].written == 1

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import importlib.metadata
-from typing import Annotated, Any
+from typing import Annotated, Any, NoReturn
 
 import typer
 from rich.console import Console
@@ -25,6 +25,7 @@ _EXITS: tuple[tuple[tuple[type[Exception], ...], int], ...] = (
         (
             ProfileError,
             ValueError,
+            OSError,
             unsay.InvalidRequestError,
             unsay.TooLargeError,
             unsay.SecretRefusedError,
@@ -41,6 +42,11 @@ def exit_code(error: Exception) -> int:
     return next((code for kinds, code in _EXITS if isinstance(error, kinds)), CONFLICT)
 
 
+def _refuse(error: Exception, said: str) -> NoReturn:
+    Console(stderr=True).print(said, style="red", markup=False, highlight=False)
+    raise typer.Exit(exit_code(error)) from None
+
+
 class _Commands(TyperGroup):
     """Commands whose refusals are a line on the standard error and an exit code, not a traceback."""
 
@@ -48,9 +54,11 @@ class _Commands(TyperGroup):
         try:
             return super().invoke(ctx)
         except (unsay.UnsayError, ProfileError) as error:
-            said = error.explanation if isinstance(error, unsay.ProblemError) else str(error)
-            Console(stderr=True).print(said, style="red", markup=False, highlight=False)
-            raise typer.Exit(exit_code(error)) from None
+            _refuse(error, error.explanation if isinstance(error, unsay.ProblemError) else str(error))
+        except OSError as error:
+            if error.filename is None:  # no file that was named: a pipe that was closed, for one
+                raise
+            _refuse(error, f"{error.strerror}: {error.filename}")
 
 
 app = typer.Typer(

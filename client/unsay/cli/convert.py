@@ -57,4 +57,6 @@ def table_of(report: Report) -> Table:
     table = Table("", "records", title=f"{report.written} of {report.read} records")
     for what, number in (*report.fields.items(), *((f"left out: {w}", n) for w, n in report.refused.items())):
         table.add_row(what, str(number))
+    for where in report.unread:
+        table.add_row(f"left out, cannot be read: {where}", "1")
     return table

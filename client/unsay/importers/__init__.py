@@ -4,7 +4,8 @@
 >>> from unsay.importers import converted
 >>> report = converted("mem0", Path("mem0.json"), Path("alice.jsonl"))
 
-Each line has an id that follows from where it was: what is converted and imported again is there already.
+Each line has an id that follows from the record's own, or from what it says: what is converted and imported
+again is there already.
 """
 
 from unsay.importers.lines import Report, converted, line_of

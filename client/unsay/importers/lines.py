@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import TypeAdapter, ValidationError
 
-from unsay.importers.sources import SOURCES, Foreign
+from unsay.importers.sources import Foreign, found_in
 from unsay_core.contracts import exact_json
 from unsay_core.contracts.base import Data, Metadata, Tags, Text
 from unsay_core.domain.errors import UnsayError
@@ -34,6 +34,8 @@ class Report:
     written: int = 0
     refused: dict[str, int] = field(default_factory=dict)
     fields: dict[str, int] = field(default_factory=dict)
+    unread: list[str] = field(default_factory=list)
+    """Where the records are of which something cannot be read."""
 
     def refuse(self, why: str) -> None:
         """A record that is left out."""
@@ -57,9 +59,14 @@ def converted(source: str, path: Path, out: Path | None) -> Report:
         else os.fdopen(os.open(unfinished, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb")
     )
     try:
-        for record in SOURCES[source](path):
+        for where, read in found_in(source, path):
             report.read += 1
-            line = line_of(source, record, report)
+            try:
+                line = line_of(source, read(), report)
+                text = exact_json.dumps(line).encode()
+            except Exception:  # noqa: BLE001 - whatever a stranger wrote is the problem of that record alone
+                report.unread.append(where)
+                continue
             if line is None:
                 continue
             if line["memory"]["id"] in seen:
@@ -68,7 +75,7 @@ def converted(source: str, path: Path, out: Path | None) -> Report:
             seen.add(line["memory"]["id"])
             report.written += 1
             if file:
-                file.write(exact_json.dumps(line).encode() + b"\n")
+                file.write(text + b"\n")
     finally:
         if file:
             file.close()
@@ -152,7 +159,7 @@ def _written(at: datetime) -> str:
 
 
 def _id(source: str, place: str, at: datetime) -> str:
-    """An id in the order of time that follows from where the record was."""
+    """An id in the order of time that follows from what the record is known by."""
     moment = max(0, int(at.timestamp() * 1_000)) & (2**48 - 1)
     digest = hashlib.sha256(exact_json.canonical([source, place])).digest()
     number = (moment << 80) | int.from_bytes(digest[:10], "big")
