@@ -505,6 +505,8 @@ GOOD = json.dumps({"facts": [fact(1, LISBON)]})
         f"\ufeff{GOOD}",
         f"[notes] {GOOD} [{{}}]",
         f'{{"thoughts": "none"}} {GOOD}',
+        f'{{"facts": []}} then {GOOD}',
+        f"[notes] {json.dumps(json.loads(GOOD)['facts'])}",
         json.dumps({"facts": json.dumps(json.loads(GOOD)["facts"])}),
     ],
 )

@@ -58,7 +58,8 @@ def read_reply(answer: Answer) -> Proposals:
     """The proposals of an answer; raises `UnusableReplyError` if there is no list of facts in it."""
     if answer.stop is Stop.TRUNCATED:
         raise TruncatedError("truncated")
-    listed = next(_lists(answer), None)
+    # An empty list may stand before the one that was meant, and never hides it.
+    listed = max(_lists(answer), key=bool, default=None)
     if listed is None:
         raise UnusableReplyError("refused" if answer.stop is Stop.REFUSED else "no_facts_in_reply")
     if len(listed) > MOST_FACTS:
@@ -71,11 +72,17 @@ def _lists(answer: Answer) -> Iterator[list[Any]]:
     """Every list of facts: in the tool's input, as it should be, or in what was written instead of it."""
     candidates = [answer.tool_input, *_objects(answer.tool_input)]
     for value in (*candidates, *(found for text in answer.texts for found in _objects(text))):
-        facts = value.get("facts") if isinstance(value, dict) else None
+        facts = value.get("facts") if isinstance(value, dict) else _bare(value)
         if isinstance(facts, str):
             facts = next((found for found in _objects(facts) if isinstance(found, list)), None)
         if isinstance(facts, list):
             yield facts
+
+
+def _bare(value: Any) -> list[Any] | None:
+    """A list of facts that stands alone, without a name for it."""
+    items = value if isinstance(value, list) else []
+    return items if items and all(isinstance(item, dict) and "quote" in item for item in items) else None
 
 
 def _objects(text: Any) -> Iterator[Any]:
