@@ -114,7 +114,7 @@ class ProblemError(UnsayError):
 
 
 class InvalidRequestError(ProblemError, code="invalid_request"):
-    """The request is not one the service understands; `errors` says where."""
+    """The request is not one the service understands; `errors` says where. What is no JSON was not sent."""
 
 
 class InvalidScopeError(InvalidRequestError, code="invalid_scope"):

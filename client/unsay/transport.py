@@ -7,7 +7,7 @@ import random
 import time
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 from urllib.parse import quote, urlencode
 
 from unsay.errors import ProblemError, TryAgainError, UnexpectedAnswerError, UnreachableError, problem
@@ -150,13 +150,26 @@ def _written(ask: Ask[A]) -> Written:
     )
 
 
-def _json(value: object) -> bytes:
+def _json(body: Mapping[str, Any]) -> bytes:
     """Half a surrogate pair goes as JSON's own escape: it is the service that refuses it, and says where."""
     try:
-        return exact_json.dumps(value).encode(errors="backslashreplace")
+        return exact_json.dumps(body).encode(errors="backslashreplace")
     except RecursionError:
         detail = f"The body is nested more than {DEPTH} deep."
         raise problem(400, {"code": "invalid_request", "detail": detail}) from None
+    except (TypeError, ValueError):
+        errors = [{"path": name, "message": why} for name, value in body.items() if (why := _no_json(value))]
+        detail = "What JSON cannot say was not sent."
+        raise problem(400, {"code": "invalid_request", "detail": detail, "errors": errors}) from None
+
+
+def _no_json(value: object) -> str | None:
+    """Why a value is none of JSON's."""
+    try:
+        exact_json.dumps(value)
+    except (TypeError, ValueError) as wrong:
+        return str(wrong)
+    return None
 
 
 def _pause(error: TryAgainError | UnreachableError, attempt: int, chance: Callable[[], float]) -> float:

@@ -317,6 +317,16 @@ def test_a_record_without_an_id_is_known_by_what_it_says(source, one, other, ser
     assert len(ids) == 4, "other rows are other memories"
 
 
+def test_two_records_of_one_id_and_date_that_say_different_things_are_two(service, tmp_path):
+    records = [{"id": 1, "text": "One."}, {"id": 1, "text": "Two."}, {"id": 1, "text": "One."}]
+    path = written(tmp_path, "a.jsonl", "\n".join(map(json.dumps, [*records, records[1]])))
+    report, lines = lines_of("jsonl", path, tmp_path)
+    assert [line["memory"]["content"] for line in lines] == ["One.", "Two."]
+    assert report.refused == {"the same record again": 2}
+    assert bring(service, lines).result["imported"] == 2
+    assert bring(service, lines_of("jsonl", path, tmp_path)[1]).result["skipped"] == 2, "begun anew"
+
+
 def test_a_record_without_an_id_is_there_again_only_if_all_of_it_is(tmp_path):
     records = [{"text": "One."}, {"text": "One.", "by": "ann"}, {"by": "ann", "text": "One."}]
     path = written(tmp_path, "a.jsonl", "\n".join(map(json.dumps, records)))

@@ -1,11 +1,12 @@
 """What is put on the wire, and what is read from it."""
 
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime
 from decimal import Decimal
 
 import httpx
 import pytest
 
+import unsay
 from tests.client.conftest import EMPTY_RECALL, MEMORY
 from tests.client.examples import EXAMPLES, path_of
 from unsay import MemoryOut
@@ -141,6 +142,22 @@ def test_what_is_sent_is_what_the_contract_takes(name):
 def test_an_id_alone_needs_a_scope_and_nothing_is_sent(service):
     with pytest.raises(TypeError, match="scope"):
         service.memory.get("mem_1")
+    assert service.requests == []
+
+
+@pytest.mark.parametrize(
+    ("given", "path", "why"),
+    [
+        ({"data": {"a": float("nan")}}, "data", "JSON has no NaN and no infinity"),
+        ({"data": [{1: 2}]}, "data", "the names in a JSON object are strings"),
+        ({"tags": {"a"}}, "tags", "set is not JSON"),
+        ({"valid_from": date(2026, 5, 1)}, "valid_from", "date is not JSON"),
+    ],
+)
+def test_what_json_cannot_say_is_an_invalid_request_that_was_not_sent(service, given, path, why):
+    with pytest.raises(unsay.InvalidRequestError, match=f"{path}: {why}") as refused:
+        service.memory.remember("x", scope="a", **given)
+    assert [(error.path, error.message) for error in refused.value.errors] == [(path, why)]
     assert service.requests == []
 
 

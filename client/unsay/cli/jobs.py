@@ -2,18 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
 import unsay
 from unsay.cli import show
 from unsay.cli.session import JsonOption, ScopeOption, Session, answer
-
-if TYPE_CHECKING:
-    from rich.console import RenderableType
-
-    from unsay_core.contracts.transfers import JobOut
 
 app = typer.Typer()
 
@@ -42,7 +37,7 @@ def consolidate(
         dry_run=dry_run,
         undo=undo,
     )
-    answer(found, _job(found), wants_json=as_json)
+    answer(found, show.job(found), wants_json=as_json)
 
 
 @app.command()
@@ -58,10 +53,4 @@ def job(
     """
     session: Session = context.obj
     found = session.memory.job(job_id, scope=session.scope(scope))
-    answer(found, _job(found), wants_json=as_json)
-
-
-def _job(found: JobOut) -> RenderableType:
-    counts = [(name, value) for name, value in found.result.items() if isinstance(value, int)]
-    rows = [("job", found.id), ("kind", found.kind), ("state", found.state), ("done", found.done), *counts]
-    return show.table(("", ""), rows)
+    answer(found, show.job(found), wants_json=as_json)

@@ -134,10 +134,10 @@ def selected(found: schemas.SelectedOut) -> RenderableType:
 
 
 def job(found: JobOut) -> RenderableType:
-    """What came of a job."""
+    """How far a job is, and what came of it."""
     refused = found.result.get("refused") or {}
     counts = {name: count for name, count in found.result.items() if isinstance(count, int)}
-    said = {"state": found.state, "done": found.done, **counts}
+    said = {"kind": found.kind, "state": found.state, "done": found.done, **counts}
     rows = [(code, count) for code, count in refused.items()]
     problems = [(p.at or "", p.code) for p in found.problems]
     drawn = [_pairs(said)]

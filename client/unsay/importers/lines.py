@@ -51,7 +51,7 @@ def converted(source: str, path: Path, out: Path | None) -> Report:
 
     The file appears whole or not at all. Raises `SourceError` for what is not such a store.
     """
-    report, seen = Report(), set()
+    report, seen = Report(), dict[str, bytes]()
     unfinished = None if out is None else out.with_name(f".{out.name}.unfinished")
     file = (
         None
@@ -69,10 +69,13 @@ def converted(source: str, path: Path, out: Path | None) -> Report:
                 continue
             if line is None:
                 continue
+            if seen.get(line["memory"]["id"], text) != text:
+                line["memory"]["id"] = _id_of_another(line["memory"]["id"], text)
+                text = exact_json.dumps(line).encode()
             if line["memory"]["id"] in seen:
                 report.refuse("the same record again")
                 continue
-            seen.add(line["memory"]["id"])
+            seen[line["memory"]["id"]] = text
             report.written += 1
             if file:
                 file.write(text + b"\n")
@@ -162,5 +165,14 @@ def _id(source: str, place: str, at: datetime) -> str:
     """An id in the order of time that follows from what the record is known by."""
     moment = max(0, int(at.timestamp() * 1_000)) & (2**48 - 1)
     digest = hashlib.sha256(exact_json.canonical([source, place])).digest()
-    number = (moment << 80) | int.from_bytes(digest[:10], "big")
-    return "mem_" + "".join(_DIGITS[(number >> shift) & 31] for shift in range(125, -1, -5))
+    return f"mem_{_digits(moment, 10)}{_digits(int.from_bytes(digest[:10], 'big'), 16)}"
+
+
+def _id_of_another(taken: str, text: bytes) -> str:
+    """The id of a record that says something else than another of its name and time: what it says decides."""
+    digest = hashlib.sha256(text).digest()
+    return f"{taken[:-16]}{_digits(int.from_bytes(digest[:10], 'big'), 16)}"
+
+
+def _digits(number: int, count: int) -> str:
+    return "".join(_DIGITS[(number >> shift) & 31] for shift in range(5 * (count - 1), -1, -5))
