@@ -5,9 +5,10 @@ from __future__ import annotations
 import json
 from contextlib import suppress
 from itertools import islice
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 from unsay_core.adapters.aws_errors import translated
+from unsay_core.adapters.dynamodb.pages import pages
 from unsay_core.adapters.key_form import key_of, lasting
 from unsay_core.application.access import DELEGATION
 from unsay_core.application.ports import ConflictError
@@ -148,13 +149,8 @@ def partition_items(
     if after is not None:
         query["KeyConditionExpression"] += " AND sk > :after"
         query["ExpressionAttributeValues"][":after"] = {"S": after}
-    while True:
-        with translated("the access table"):
-            answer = connected().query(**query)
-        yield from cast("Any", answer["Items"])
-        if "LastEvaluatedKey" not in answer:
-            return
-        query["ExclusiveStartKey"] = answer["LastEvaluatedKey"]
+    for answer in pages(lambda **asked: connected().query(**asked), query, "the access table"):
+        yield from answer["Items"]
 
 
 def _below(root: str) -> str:

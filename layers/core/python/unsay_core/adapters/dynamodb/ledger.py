@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from unsay_core.adapters.aws_errors import translated
 from unsay_core.adapters.dynamodb.items import Place, entry_of_item, ref_of_item
+from unsay_core.adapters.dynamodb.pages import pages
 from unsay_core.application.ledger import Absent, Check, Delete, Holds, Put
 from unsay_core.application.ports import Snapshot
 from unsay_core.domain.errors import UnavailableError
@@ -46,14 +47,12 @@ class DynamoLedger:
     ) -> list[Entry]:
         """Queries until `limit` entries are found: one answer of DynamoDB ends at 1 MB."""
         found: list[Entry] = []
-        beyond = after
-        while len(found) < limit:
-            with translated():
-                answer = self._client.query(**self._query(area, beyond, limit - len(found), newest_first))
+        query = self._query(area, after, limit, newest_first)
+        for answer in pages(self._client.query, query):
             found.extend(map(entry_of_item, answer["Items"]))
-            if "LastEvaluatedKey" not in answer:
+            if len(found) >= limit:
                 break
-            beyond = answer["LastEvaluatedKey"]["sk"]["S"]
+            query["Limit"] = limit - len(found)
         return found
 
     def commit(self, change: Change) -> None:
