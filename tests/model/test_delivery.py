@@ -18,6 +18,7 @@ from tests.support.http import Caller
 from unsay_core.adapters.memory_ledger import MemoryLedger
 from unsay_core.application.ledger import Area
 from unsay_core.application.metering import FAILURES_IN_A_ROW
+from unsay_core.application.ports import ConflictError
 from unsay_core.domain.errors import UnavailableError
 from unsay_core.extraction.conversation import BatchState
 
@@ -199,6 +200,36 @@ def test_a_lease_that_runs_out_in_mid_flight_lets_one_of_the_two_write() -> None
     drain(service)
     holds(service, ledger, model, 1)
     assert len(model.answers) == 2
+
+
+@pytest.mark.parametrize("lost", ["plan", "end"])
+def test_who_loses_a_race_gives_the_lease_back(lost: str) -> None:
+    service, ledger = mortal_service()
+    model = Fickle(service, random.Random(1))
+    talk = Talk(Caller(service), scope=SCOPE)
+    talk.say("I own cup 1.", flush=True)
+    (event,) = ready(service)
+    ask, commit = service.model.otherwise, ledger.commit
+    races = {"plan": 1, "end": 100}
+
+    def contended(change: Any) -> None:
+        kinds = {part.ref.area for part in change}
+        if (Area.MEMORY in kinds) is (lost == "end") and races[lost]:
+            races[lost] -= 1
+            raise ConflictError("somebody was faster")
+        commit(change)
+
+    def asked(question: Any) -> Any:
+        ledger.commit = contended  # type: ignore[method-assign]
+        return ask(question)  # type: ignore[operator]
+
+    service.model.otherwise = asked
+    pause = deliver(service, *event)
+    ledger.commit = commit  # type: ignore[method-assign]
+    assert pause == 1.0 and races[lost] < 100
+    service.clock.pass_(seconds=1)
+    assert deliver(service, *event) is None, "and does not wait for it to run out"
+    holds(service, ledger, model, 1)
 
 
 def test_somebody_who_holds_the_lease_is_left_alone() -> None:

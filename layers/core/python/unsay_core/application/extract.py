@@ -22,6 +22,7 @@ from unsay_core.application.ports import ConflictError
 from unsay_core.application.settle import settle
 from unsay_core.application.write_plan import write_plan
 from unsay_core.domain.audit import Event
+from unsay_core.domain.errors import BusyError
 from unsay_core.extraction.conversation import BatchState, Plan
 
 if TYPE_CHECKING:
@@ -111,6 +112,7 @@ def _lease(batch: Batch, draft: Draft) -> Batch:
 def _work(batch: Batch, by: Extractor) -> float | None:
     try:
         plan = _plan(batch, by)
+        return None if write_plan(plan, batch, by.steering, by.opened, by.world, by.gauges.extracted) else 1.0
     except _Held as held:
         return _release(batch, held.reason, held.pause, by)
     except ModelUnavailableError as fault:
@@ -118,10 +120,8 @@ def _work(batch: Batch, by: Extractor) -> float | None:
         return _release(batch, fault.reason, BACK_OFF, by)
     except UnusableReplyError as fault:
         return _attempted(batch, fault.reason, by)
-    except ConflictError:
-        return 1.0  # the lease is somebody else's by now
-    done = by.gauges.extracted
-    return None if write_plan(plan, batch, by.steering, by.opened, by.world, done) else 1.0
+    except (ConflictError, BusyError):  # a race was lost, the lease with it or not
+        return _release(batch, batch.error, 1.0, by)
 
 
 class _Held(Exception):
@@ -202,8 +202,8 @@ def _attempted(batch: Batch, reason: str, by: Extractor) -> float | None:
     return _release(spent, reason, BACK_OFF, by)
 
 
-def _release(batch: Batch, reason: str, pause: float, by: Extractor) -> float:
-    """Give the lease back, with a word about why nothing came of it."""
+def _release(batch: Batch, reason: str | None, pause: float, by: Extractor) -> float:
+    """Give the lease back, if it is still ours, with a word about why nothing came of it."""
     draft = Draft(by.opened, by.world.clock.now(), [batch_ref(batch.run_id, batch.number)])
     try:
         _require_lease(batch, draft)
