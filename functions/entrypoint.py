@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import traceback
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from aws_lambda_powertools import Logger
 from botocore.exceptions import ClientError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
 logger = Logger()
 
@@ -32,3 +32,18 @@ def log_fault(message: str, fault: Exception) -> None:
     if isinstance(fault, ClientError):
         refused = {"operation": fault.operation_name, "code": fault.response["Error"]["Code"]}
     logger.error(message, extra={"fault": type(fault).__name__, "where": where, **refused})
+
+
+def each_message(
+    event: Mapping[str, Any],
+    pause_of: Callable[[dict[str, Any]], int | None],
+    postpone: Callable[[dict[str, int]], None],
+) -> dict[str, Any]:
+    """Handle the messages of a queue one by one, and answer which are not done.
+
+    `pause_of` says in how many seconds a message is worth another look, None when it is done with.
+    """
+    pauses = [(record, pause_of(record)) for record in event["Records"]]
+    waiting = [(record, pause) for record, pause in pauses if pause is not None]
+    postpone({record["receiptHandle"]: pause for record, pause in waiting})
+    return {"batchItemFailures": [{"itemIdentifier": record["messageId"]} for record, _ in waiting]}

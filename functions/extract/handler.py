@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
-from functions.entrypoint import log_fault, logger
+from functions.entrypoint import each_message, log_fault, logger
 from unsay_core.adapters.messaging import batch_of_event, is_redriven, trace_of_event, upload_of_event
 from unsay_core.application.extract import extract, next_in_line
 from unsay_core.application.uploads import take_in
@@ -26,15 +26,12 @@ LONGEST_PAUSE = 300  # seconds between two tries of one message; the queue allow
 @logger.inject_lambda_context
 def handler(event: dict[str, Any], context: LambdaContext) -> dict[str, Any]:
     """Handle some messages; those that are not done come back after a pause."""
-    pauses: dict[str, int] = {}
-    waiting: list[str] = []
-    for record in event["Records"]:
+
+    def pause_of(record: dict[str, Any]) -> int | None:
         pause = _pause(record, context) if _has_time(context) else 1.0
-        if pause is not None:
-            waiting.append(record["messageId"])
-            pauses[record["receiptHandle"]] = _patience(pause, record["attributes"])
-    service.queue.postpone(pauses)
-    return {"batchItemFailures": [{"itemIdentifier": message_id} for message_id in waiting]}
+        return None if pause is None else _patience(pause, record["attributes"])
+
+    return each_message(event, pause_of, service.queue.postpone)
 
 
 def _has_time(context: LambdaContext) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from functions.entrypoint import log_fault, logger
+from functions.entrypoint import each_message, log_fault, logger
 from unsay_core.adapters.messaging import job_of_message
 from unsay_core.application.job_steps import STEPS
 from unsay_core.application.jobs import run_job
@@ -24,15 +24,12 @@ LONGEST_PAUSE = 30  # seconds between two looks at a job that waits for somethin
 @logger.inject_lambda_context
 def handler(event: dict[str, Any], context: LambdaContext) -> dict[str, Any]:
     """Handle some calls; those whose jobs have not ended come back after a pause."""
-    pauses: dict[str, int] = {}
-    waiting: list[str] = []
-    for record in event["Records"]:
+
+    def pause_of(record: dict[str, Any]) -> int | None:
         pause = _pause(record, context)
-        if pause is not None:
-            waiting.append(record["messageId"])
-            pauses[record["receiptHandle"]] = _patience(pause, record["attributes"])
-    service.postponer.postpone(pauses)
-    return {"batchItemFailures": [{"itemIdentifier": message_id} for message_id in waiting]}
+        return None if pause is None else _patience(pause, record["attributes"])
+
+    return each_message(event, pause_of, service.postponer.postpone)
 
 
 def _pause(record: dict[str, Any], context: LambdaContext) -> float | None:
