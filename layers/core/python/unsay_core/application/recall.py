@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from unsay_core.application.digests import keyed_wording
 from unsay_core.application.recall_query import Recall
@@ -28,8 +28,7 @@ NOTHING_RELEVANT, SCOPE_EMPTY = "nothing_relevant", "scope_empty"
 __all__ = ["Recall", "Recalled", "Recollection", "recall"]
 
 
-@dataclass(frozen=True, slots=True)
-class Recalled:
+class Recalled(NamedTuple):
     """One answer, with the scope it came from and the parts of its score."""
 
     opened: OpenScope
@@ -109,10 +108,9 @@ def _judged(query: Recall, loaded: Loading, world: World, ranking: Ranking) -> l
         )
         is_indexed = memory.index_state is IndexState.INDEXED
         score = scores.total(ranking, farthest * substance if is_indexed else None)
-        item = Recalled(loaded.opened, memory, score, scores)
         is_late = not is_indexed or not query.says_something
-        if (is_late or scores.is_relevant(ranking)) and item.score >= query.min_score:
-            items.append(item)
+        if score >= query.min_score and (is_late or scores.is_relevant(ranking)):
+            items.append(Recalled(loaded.opened, memory, score, scores))
     return items
 
 

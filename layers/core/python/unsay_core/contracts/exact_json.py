@@ -204,19 +204,19 @@ def _write(
     number: Callable[[Decimal], str],
     order: Callable[[Iterable[tuple[str, object]]], Iterable[tuple[str, object]]],
 ) -> str:
-    if value is None or isinstance(value, bool):
-        return _WORDS[value]
     if isinstance(value, str):
         return encode_basestring(value)
+    if value is None or isinstance(value, bool):
+        return _WORDS[value]
+    if isinstance(value, dict):
+        members = [f"{_name(k)}:{_write(v, number, order)}" for k, v in order(value.items())]
+        return "{" + ",".join(members) + "}"
+    if isinstance(value, list | tuple):
+        return "[" + ",".join([_write(item, number, order) for item in value]) + "]" if value else "[]"
     if isinstance(value, int):
         return str(int(value))
     if isinstance(value, Decimal | float):
         return number(_finite(value))
-    if isinstance(value, dict):
-        members = (f"{_name(k)}:{_write(v, number, order)}" for k, v in order(value.items()))
-        return "{" + ",".join(members) + "}"
-    if isinstance(value, list | tuple):
-        return "[" + ",".join(_write(item, number, order) for item in value) + "]"
     if isinstance(value, Written):
         return value.text
     raise TypeError(f"{type(value).__name__} is not JSON")

@@ -107,24 +107,19 @@ class Evidence:
 
     def best(self, most: int) -> dict[bytes, float]:
         """The memories that most speaks for, best first, by a rough measure: mentions nearby just add up."""
-        weights, runs = self._weights, self._by_run()
-        said: dict[int, float] = {}
+        runs, said = self._by_run(), dict[int, float]()
+        near = self._weights.near / 2
+        own, run = self._weights.own + near, self._weights.run
         get = said.get
         for found in self._found.values():
             if found.own > get(found.place, 0.0):
                 said[found.place] = found.own
         rough = [
             (
-                weights.own * found.own
-                + weights.run * runs[found.place >> 32]
-                + weights.near
-                / 2
-                * (
-                    found.own
-                    + get(found.place - 1, 0.0)
-                    + get(found.place + 1, 0.0)
-                    + (get(found.place - 2, 0.0) + get(found.place + 2, 0.0)) * 0.7
-                ),
+                own * found.own
+                + run * runs[(place := found.place) >> 32]
+                + near * (get(place - 1, 0.0) + get(place + 1, 0.0))
+                + near * 0.7 * (get(place - 2, 0.0) + get(place + 2, 0.0)),
                 memory,
             )
             for memory, found in self._found.items()
@@ -186,6 +181,8 @@ class Evidence:
         near = asked = 0.0
         before = place - 1 if place - 1 in self._asking else None
         for word in self._words:
+            if not word.at:
+                continue
             get = word.at.get
             count = (
                 get(place, 0) + get(place - 1, 0) + get(place + 1, 0) + get(place - 2, 0) + get(place + 2, 0)
@@ -218,13 +215,14 @@ class Evidence:
 
     def _number_of_runs(self) -> float:
         """About how many conversations there are, each as long as those that were looked at."""
-        places = sorted({place for word in self._words for place in word.at})
-        last = {place >> 32: place for place in places}
-        if len(last) == len(places):
-            return float(max(len(last), self._memories))
-        first = {place >> 32: place for place in reversed(places)}
-        length = sum(min(last[run] - first[run] + 1, _LONGEST_RUN) for run in last) / len(last)
-        return max(len(last), self._memories / length)
+        places = set[int]().union(*(word.at for word in self._words))
+        runs = len({place >> 32 for place in places})
+        if runs == len(places):
+            return float(max(runs, self._memories))
+        first = {place >> 32: place for place in sorted(places, reverse=True)}
+        last = {place >> 32: place for place in sorted(places)}
+        length = sum(min(last[run] - first[run] + 1, _LONGEST_RUN) for run in last) / runs
+        return max(runs, self._memories / length)
 
 
 def terms_of(words: Iterable[bytes], wordings: Iterable[bytes]) -> dict[bytes, Term]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import field
 from datetime import timedelta
 from math import log1p
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from unsay_core.domain.memory import Kind
 from unsay_core.domain.values import dataclass
@@ -54,8 +54,7 @@ class Ranking:
         return float(0.5 ** (age / half_life))
 
 
-@dataclass(frozen=True, slots=True)
-class Scores:
+class Scores(NamedTuple):
     """The parts of a score, each 0 to 1; `semantic` is None where the index did not say."""
 
     semantic: float | None
