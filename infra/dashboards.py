@@ -27,6 +27,7 @@ from unsay_core.metrics import (
     OLDEST_ERASURE,
     OLDEST_PENDING,
     RECALL_TIME,
+    REFUSALS,
     STS_FAILURES,
     STUCK_JOBS,
     TOMBSTONE_HITS,
@@ -119,6 +120,10 @@ MEMORY = Board(
         ),
         Graph("Memories written", (Own(MEMORY_BYTES, "project", "SampleCount"),)),
         Graph("Merged by consolidations", (Own(MEMORIES_MERGED, "jobs", "Sum"),)),
+        Graph(
+            "Refused by quota and rate",
+            (Own(REFUSALS, "api", "Sum", by="reason"), Own(REFUSALS, "mcp", "Sum", by="reason")),
+        ),
         Graph(
             "Hits dropped for their scope",
             tuple(Own(FOREIGN_HITS, name, "Sum") for name in ("api", "mcp", "extract")),

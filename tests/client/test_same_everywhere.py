@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -12,11 +13,16 @@ import pytest
 import unsay
 from tests.client.story import Told, differences, tell
 from tests.support.http import ADMIN, Caller, transport_to
-from tests.support.stack import eventually
+from tests.support.stack import Stack, eventually
 from unsay_core.adapters.world import real_world
+from unsay_core.application.ledger import Area
 from unsay_core.bootstrap.embedded import Chores, EmbeddedService, packaged_embedder
 
 ROOT = "sameness"  # which nobody else uses
+DIGEST = 52  # characters of a scope's id
+GONE_WHEN_DONE = {Area.PENDING, Area.READY}  # markers, which are stored like all else of a scope
+# What lies in the access table beside what belongs to a scope.
+ACCESS = {"KEYS", "BOOTSTRAP", "ROOTS", "SCOPES", "POLICY", "METER", "RATE", "DELEGATION"}
 
 
 def at_once(look: Callable[[], bool]) -> None:
@@ -94,11 +100,61 @@ def test_over_http_it_is_the_same(
     assert differences(reference, told.lines) == []
 
 
-@pytest.mark.stack
-def test_the_deployed_stack_answers_as_an_embedded_store_does(
-    reference: list[tuple[str, Any]], stack: Any
-) -> None:
+@pytest.fixture(scope="module")
+def deployed(stack: Stack) -> list[tuple[str, Any]]:
+    """The story as the deployed stack answers it."""
     with unsay.connect(stack.url, token=stack.admin_key) as memory:
         told = Told(memory, lambda look: eventually(look) and None)
         tell(told, ROOT)
-    assert differences(reference, told.lines) == []
+    return told.lines
+
+
+@pytest.mark.stack
+def test_the_deployed_stack_answers_as_an_embedded_store_does(
+    reference: list[tuple[str, Any]], deployed: list[tuple[str, Any]]
+) -> None:
+    assert differences(reference, deployed) == []
+
+
+@pytest.mark.stack
+@pytest.mark.usefixtures("deployed")
+def test_everything_that_the_deployed_stack_has_stored_says_its_form(stack: Stack) -> None:
+    """Of every call of the story, and of whatever other tests had written by then."""
+    with unsay.connect(stack.url, token=stack.admin_key) as memory:
+        memory.set_policy(scope=ROOT, quotas={"requests_per_minute": 100_000})
+        eventually(lambda: memory.list(scope=f"{ROOT}/alice") and "RATE" in sorts_of(stack))
+        kept = memory.remember("What is stored says its form.", scope=f"{ROOT}/alice")
+        eventually(lambda: memory.get(kept).index.state == "indexed")
+    dynamodb, table = stack.aws("dynamodb"), stack.outputs["LedgerTable"]
+    assert silent_items(stack) == []
+    assert silent_documents(stack) == []
+    assert sorts_of(stack) >= {area.value for area in set(Area) - GONE_WHEN_DONE} | ACCESS
+    formless: Any = {"pk": {"S": "nobody#S"}, "sk": {"S": "nothing"}}
+    dynamodb.put_item(TableName=table, Item=formless)
+    assert silent_items(stack) == [formless], "which would have been seen"
+    dynamodb.delete_item(TableName=table, Key=formless)
+
+
+def stored_items(stack: Stack) -> Iterator[dict[str, Any]]:
+    for table in ("LedgerTable", "RecordTable", "AccessTable"):
+        pages = stack.aws("dynamodb").get_paginator("scan").paginate(TableName=stack.outputs[table])
+        yield from (item for page in pages for item in page["Items"])
+
+
+def silent_items(stack: Stack) -> list[dict[str, Any]]:
+    return [item for item in stored_items(stack) if not int(item.get("schema", {"N": "0"})["N"])]
+
+
+def silent_documents(stack: Stack) -> list[str]:
+    s3, bucket = stack.aws("s3"), stack.outputs["DocumentsBucket"]
+    pages = s3.get_paginator("list_objects_v2").paginate(Bucket=bucket)
+    names = [each["Key"] for page in pages for each in page.get("Contents", [])]
+    documents = {name: s3.get_object(Bucket=bucket, Key=name)["Body"].read() for name in names}
+    assert documents
+    return [name for name, text in documents.items() if not json.loads(text).get("schema")]
+
+
+def sorts_of(stack: Stack) -> set[str]:
+    """What sorts of items are there: areas of scopes, and the beginnings of other partitions."""
+    partitions = [item["pk"]["S"].split("#") for item in stored_items(stack)]
+    return {parts[-1] if len(parts[0]) == DIGEST else parts[0] for parts in partitions}

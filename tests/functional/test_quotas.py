@@ -13,6 +13,9 @@ from tests.support.extraction import Talk, drain
 from tests.support.fakes import FakeService
 from tests.support.http import Answer, Caller, principal
 from unsay_core.application.ledger import HEAD, Put
+from unsay_core.metrics import REFUSALS
+
+REASONS = ("memories", "bytes", "messages", "requests")
 
 
 @pytest.fixture
@@ -90,6 +93,24 @@ def test_a_full_batch_says_of_each_item_what_became_of_it(api: Caller, granted: 
     assert answer.headers["X-Quota-Memories-Remaining"] == "0"
     assert sorted(api.listed()) == ["One.", "Two."]
     assert api.verify()["ok"] is True
+
+
+def test_each_refusal_by_quota_or_rate_is_told_with_its_reason(
+    service: FakeService, api: Caller, granted: Callable[..., None]
+) -> None:
+    granted(memories=1, messages_per_day=1, requests_per_minute=5)
+    assert api.remember("One.").status == 201
+    assert service.signals.values(REFUSALS) == []
+    assert api.remember("Two.").status == 429
+    batch = api.batch([{"content": "Three."}, {"content": "Four."}])
+    assert [each["status"] for each in batch["results"]] == [429] * 2
+    assert Talk(api).say("One.", "Two.").status == 429
+    statuses = [answer.status for answer in ask(api, 9)]
+    told = {reason: len(service.signals.values(REFUSALS, reason=reason)) for reason in REASONS}
+    assert told == {"memories": 3, "bytes": 0, "messages": 1, "requests": statuses.count(429)}
+    assert statuses.count(429) > 0
+    assert api.get("mem_01j0000000000000000000000a", "other/alice").status == 404
+    assert len(service.signals.values(REFUSALS)) == sum(told.values()), "no other refusal is counted"
 
 
 def test_messages_are_granted_by_the_day(

@@ -90,8 +90,36 @@ def test_a_letter_that_comes_back_at_once_is_left_for_another_time() -> None:
         for letter in (event_of_batch("a" * 52, "run-1", 1), "no event"):
             sqs.send_message(QueueUrl=dead, MessageBody=letter)
         assert redrive(sqs, dead, queue=dead) == 2
-        hidden = "ApproximateNumberOfMessagesNotVisible"
-        assert sqs.get_queue_attributes(QueueUrl=dead, AttributeNames=[hidden])["Attributes"] == {hidden: "2"}
+        there = "ApproximateNumberOfMessages"
+        assert sqs.get_queue_attributes(QueueUrl=dead, AttributeNames=[there])["Attributes"] == {there: "2"}
+
+
+class ComingBack:
+    """Dead letters that come back as soon as they were sent, and are hidden for no time at all."""
+
+    def __init__(self, *letters: str) -> None:
+        self.letters = list(letters)
+        self.looks = 0
+
+    def get_queue_attributes(self, **_: Any) -> Any:
+        return {"Attributes": {"ApproximateNumberOfMessages": str(len(self.letters))}}
+
+    def receive_message(self, **_: Any) -> Any:
+        self.looks += 1
+        assert self.looks < 100, "looked at for ever"
+        return {"Messages": [{"Body": each, "ReceiptHandle": each} for each in self.letters[:2]]}
+
+    def send_message(self, *, MessageBody: str, **_: Any) -> None:
+        self.letters.append(MessageBody)
+
+    def delete_message(self, *, ReceiptHandle: str, **_: Any) -> None:
+        self.letters.remove(ReceiptHandle)
+
+
+def test_letters_that_come_back_again_and_again_are_not_looked_at_for_ever() -> None:
+    sqs: Any = ComingBack("a", "b", "c", "d", "e")
+    assert 1 <= redrive(sqs, "dead", "queue") <= 5
+    assert len(sqs.letters) == 5, "and none is lost"
 
 
 def test_the_sweep_hands_over_what_has_gone_quiet(api: Caller, service: FakeService) -> None:

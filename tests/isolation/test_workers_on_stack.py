@@ -104,7 +104,7 @@ def test_an_index_message_without_a_scope_or_of_another_scope_is_a_dead_letter_a
 def test_a_stream_record_without_a_scope_is_a_dead_letter_and_the_next_is_projected(
     stack: Stack, client: httpx.Client
 ) -> None:
-    item: Any = {"pk": {"S": "#P"}, "sk": {"S": MEMORY}}
+    item: Any = {"pk": {"S": "#P"}, "sk": {"S": MEMORY}, "schema": {"N": "1"}}
     stack.aws("dynamodb").put_item(TableName=stack.outputs["LedgerTable"], Item=item)
     remember(client, MINE, "my cat is called Minka")
     found: list[str] = []

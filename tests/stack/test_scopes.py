@@ -99,7 +99,7 @@ def test_the_name_leaves_the_ledger_with_the_index_work_and_reaches_no_log(
 def test_the_registrar_adds_a_name_and_can_do_nothing_else(stack: Stack) -> None:
     table = {"TableName": stack.outputs["AccessTable"]}
     registrar = stack.aws("dynamodb", **session_of(stack, "RegistrarRoleArn"))
-    registrar.put_item(**table, Item=item("SCOPES#registrar", "registrar/one"))
+    registrar.put_item(**table, Item={**item("SCOPES#registrar", "registrar/one"), "schema": {"N": "1"}})
     for refused in (
         lambda: registrar.put_item(**table, Item=item("KEYS", "key_1")),
         lambda: registrar.put_item(**table, Item=item("BOOTSTRAP", "BOOTSTRAP")),

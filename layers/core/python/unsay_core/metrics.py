@@ -95,6 +95,14 @@ TOMBSTONE_HITS = Metric(
     "A write would have brought back what was taken back, and was refused.",
     ("channel",),
 )
+REFUSALS = Metric(
+    "Refusals",
+    Unit.COUNT,
+    ("api", "mcp"),
+    "A call, or an item of a batch, was answered 429: for a quota of `memories`, `bytes` or `messages`, or"
+    " for the rate of `requests`.",
+    ("reason",),
+)
 CHAIN_VERIFIED = Metric(
     "ChainVerified",
     Unit.COUNT,
@@ -197,6 +205,7 @@ CATALOGUE = (
     DEGRADED_RECALLS,
     FOREIGN_HITS,
     TOMBSTONE_HITS,
+    REFUSALS,
     CHAIN_VERIFIED,
     STS_FAILURES,
     WRITE_TO_RECALLABLE,

@@ -23,6 +23,8 @@ def migrate_command(
     """
     world = real_world()
     operator = Stack.named(stack).operator(world)
+    said = operator.say_forms()
+    console.print(f"0: say the form of each counter: {said} changed", highlight=False)
     scopes = list(operator.scopes())
     for migration in MIGRATIONS:
         done, changed = Migrated(0), 0

@@ -38,10 +38,13 @@ def redrive_command(
 def redrive(sqs: SQSClient, dead: str, queue: str) -> int:
     """Send every letter to the queue, and then remove it; how many. One may be sent twice, none is lost.
 
-    A letter that comes back meanwhile stays where it is: what was wrong with it has not been mended.
+    A letter that comes back meanwhile stays where it is: what was wrong with it has not been mended. No more
+    are looked at than there were at first, or many that come back would be looked at for ever.
     """
     sent: set[str] = set()
-    while letters := _letters(sqs, dead):
+    left = _waiting(sqs, dead)
+    while left > 0 and (letters := _letters(sqs, dead)):
+        left -= len(letters)
         for letter in letters:
             again = redriven(letter["Body"])
             if again in sent:
@@ -50,6 +53,12 @@ def redrive(sqs: SQSClient, dead: str, queue: str) -> int:
             sqs.delete_message(QueueUrl=dead, ReceiptHandle=letter["ReceiptHandle"])
             sent.add(again)
     return len(sent)
+
+
+def _waiting(sqs: SQSClient, dead: str) -> int:
+    """As the queue counts them, which for letters that lie there for a minute is exact."""
+    answer = sqs.get_queue_attributes(QueueUrl=dead, AttributeNames=["ApproximateNumberOfMessages"])
+    return int(answer["Attributes"]["ApproximateNumberOfMessages"])
 
 
 def _letters(sqs: SQSClient, dead: str) -> list[MessageTypeDef]:

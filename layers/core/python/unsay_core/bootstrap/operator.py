@@ -12,6 +12,7 @@ from unsay_core.adapters.bedrock.embedding import VectorCache
 from unsay_core.adapters.dynamodb.access import DynamoRegistry
 from unsay_core.adapters.dynamodb.bindings import DynamoBindings
 from unsay_core.adapters.dynamodb.bookmark import DynamoBookmark
+from unsay_core.adapters.dynamodb.forms import say_forms
 from unsay_core.adapters.dynamodb.items import Place
 from unsay_core.adapters.dynamodb.ledger import DynamoLedger
 from unsay_core.adapters.dynamodb.marks import TableMarks
@@ -87,10 +88,17 @@ class Operator:
         """The queue of index work."""
         return SqsIndexQueue(self.client("sqs"), self._outputs["IndexQueueUrl"])
 
+    @cached_property
+    def _registry(self) -> DynamoRegistry:
+        return DynamoRegistry(self._dynamodb, self._outputs["AccessTable"])
+
     def scopes(self) -> Iterator[Scope]:
         """The scopes that were ever written to, by the list that is kept of them."""
-        registry = DynamoRegistry(self._dynamodb, self._outputs["AccessTable"])
-        return (scope for root in registry.roots() for scope in registry.below(root))
+        return (scope for root in self._registry.roots() for scope in self._registry.below(root))
+
+    def say_forms(self) -> int:
+        """Have what stands in the access table say its form; how many items did not."""
+        return say_forms(self._dynamodb, self._outputs["AccessTable"], self._registry.roots())
 
     def open_scope(self, scope: Scope) -> OpenScope:
         """One scope; nothing but this code keeps to it."""

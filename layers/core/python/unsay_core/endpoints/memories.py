@@ -16,7 +16,7 @@ from unsay_core.domain.memory import Fact
 from unsay_core.domain.scope import Action
 from unsay_core.domain.tombstone import TombstoneKind
 from unsay_core.endpoints.call import validated
-from unsay_core.endpoints.problem import problem_document
+from unsay_core.endpoints.problem import count_refusal, problem_document
 from unsay_core.endpoints.reply import (
     Reply,
     address,
@@ -136,6 +136,7 @@ def _parsed(item: Any, number: int, call: Call, opened: OpenScope, service: Serv
 
 def _result(outcome: Written | UnsayError, call: Call, opened: OpenScope, service: Service) -> dict[str, Any]:
     if isinstance(outcome, UnsayError):
+        count_refusal(outcome, service.world.signals)
         return {"status": outcome.status, "problem": problem_document(outcome, call.request_id)}
     reply = written_reply(outcome, opened, service)
     return {"status": reply.status, "memory": reply.body}

@@ -4,8 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from unsay_core.domain.errors import QuotaExceededError, ThrottledError
+from unsay_core.metrics import REFUSALS
+
 if TYPE_CHECKING:
     from unsay_core.domain.errors import UnsayError
+    from unsay_core.metrics import Signals
 
 
 def problem_document(refusal: UnsayError, request_id: str) -> dict[str, Any]:
@@ -19,3 +23,9 @@ def problem_document(refusal: UnsayError, request_id: str) -> dict[str, Any]:
         "request_id": request_id,
         **refusal.extra,
     }
+
+
+def count_refusal(refusal: UnsayError, signals: Signals) -> None:
+    """Tell of a refusal by quota or rate, which its root's policy might want to be wider for."""
+    if isinstance(refusal, QuotaExceededError | ThrottledError):
+        signals.tell(REFUSALS, reason=refusal.quota)

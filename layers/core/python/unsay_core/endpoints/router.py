@@ -16,7 +16,7 @@ from unsay_core.domain.errors import (
 from unsay_core.domain.values import dataclass
 from unsay_core.endpoints import ENDPOINTS
 from unsay_core.endpoints.call import Call
-from unsay_core.endpoints.problem import problem_document
+from unsay_core.endpoints.problem import count_refusal, problem_document
 from unsay_core.endpoints.reply import quota_header
 from unsay_core.tracing import TracePlace
 
@@ -73,6 +73,7 @@ class Endpoints:
             return _answer(self._reply(request, span))
         except UnsayError as refusal:
             span.note(reason=refusal.code)
+            count_refusal(refusal, self._service.world.signals)
             return _problem(refusal, request)
         except Exception as fault:  # noqa: BLE001 - whatever it is, the caller gets a problem document
             return self._fault(fault, request)

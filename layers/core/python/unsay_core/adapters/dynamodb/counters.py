@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from unsay_core.adapters.aws_errors import translated
+from unsay_core.adapters.dynamodb.access import SCHEMA
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -28,11 +29,11 @@ class DynamoCounters:
 
     def add(self, name: str, amount: int) -> int:
         """One atomic update."""
-        return self._update(name, "ADD #n :n", amount)
+        return self._update(name, "ADD #n :n SET #schema = :schema", amount)
 
     def clear(self, name: str) -> None:
         """One update."""
-        self._update(name, "SET #n = :n", 0)
+        self._update(name, "SET #n = :n, #schema = :schema", 0)
 
     def _update(self, name: str, expression: str, number: int) -> int:
         with translated("the access table"):
@@ -40,8 +41,8 @@ class DynamoCounters:
                 TableName=self._table,
                 Key=_address(name),
                 UpdateExpression=expression,
-                ExpressionAttributeNames={"#n": "n"},
-                ExpressionAttributeValues={":n": {"N": str(number)}},
+                ExpressionAttributeNames={"#n": "n", "#schema": "schema"},
+                ExpressionAttributeValues={":n": {"N": str(number)}, ":schema": SCHEMA["schema"]},
                 ReturnValues="UPDATED_NEW",
             )
         return int(answer["Attributes"]["n"]["N"])

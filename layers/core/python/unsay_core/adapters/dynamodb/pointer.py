@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from unsay_core.adapters.aws_errors import translated
+from unsay_core.adapters.dynamodb.access import SCHEMA
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -37,5 +38,5 @@ class DynamoReadPointer:
             }
         with translated("the access table"):
             self._client().put_item(
-                TableName=self._table, Item={**_KEY, "generation": {"N": str(to)}}, **guard
+                TableName=self._table, Item={**_KEY, **SCHEMA, "generation": {"N": str(to)}}, **guard
             )

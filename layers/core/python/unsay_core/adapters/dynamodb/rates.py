@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from unsay_core.adapters.aws_errors import translated
+from unsay_core.adapters.dynamodb.access import SCHEMA
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -26,11 +27,12 @@ class DynamoTally:
             answer = self._client().update_item(
                 TableName=self._table,
                 Key={"pk": {"S": f"RATE#{root}"}, "sk": {"S": name}},
-                UpdateExpression="ADD #n :n SET #ttl = :ttl",
-                ExpressionAttributeNames={"#n": "n", "#ttl": "ttl"},
+                UpdateExpression="ADD #n :n SET #ttl = :ttl, #schema = :schema",
+                ExpressionAttributeNames={"#n": "n", "#ttl": "ttl", "#schema": "schema"},
                 ExpressionAttributeValues={
                     ":n": {"N": str(amount)},
                     ":ttl": {"N": str(int(until.timestamp()))},
+                    ":schema": SCHEMA["schema"],
                 },
                 ReturnValues="UPDATED_NEW",
             )
