@@ -12,32 +12,31 @@ from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from aws_cdk import IgnoreMode
+from aws_cdk import Annotations
 from aws_cdk import aws_lambda as lambda_
 from constructs import Construct
 
+from infra.bytecode import compiler
 from infra.freshness import ROOT
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from infra.bytecode import Compiler
+
 # What Lambda's arm64 Python runs, whatever machine builds it.
-PLATFORM = ["--python-platform", "aarch64-manylinux2014", "--python-version", "3.13"]
+VERSION = "3.13"
+PLATFORM = ["--python-platform", "aarch64-manylinux2014", "--python-version", VERSION]
 LOCKED_WHEELS = ["--no-deps", "--require-hashes", "--only-binary", ":all:", "--no-compile-bytecode"]
 RUNTIME = lambda_.Runtime.PYTHON_3_13
 ARCHITECTURE = lambda_.Architecture.ARM_64
 BUILD = ROOT / "build" / "layers"
+CORE = ROOT / "layers" / "core" / "python" / "unsay_core"
+CLIENT = ROOT / "client" / "unsay"
+HANDLERS = ROOT / "functions"
 # Beside third-party code in its layer: what it was made of, for whoever builds it for another machine.
 REQUIREMENTS = "requirements.txt"
-BYTECODE = ["**/__pycache__/", "**/*.pyc"]
-FUNCTIONS_ONLY = [
-    "/*",
-    "!/functions/",
-    "/functions/**",
-    "!/functions/**/",
-    "!/functions/**/*.py",
-    "__pycache__/",
-]
+LAYER_AT, FUNCTION_AT = "/opt", "/var/task"  # where a λ has them
 
 
 class Layers(Construct):
@@ -45,15 +44,17 @@ class Layers(Construct):
 
     def __init__(self, scope: Construct, construct_id: str) -> None:
         super().__init__(scope, construct_id)
-        self.core = self._layer(
-            "Core",
-            "unsay_core",
-            lambda_.Code.from_asset(
-                str(ROOT / "layers" / "core"), exclude=BYTECODE, ignore_mode=IgnoreMode.GIT
-            ),
-        )
+        if _compiler() is None:
+            Annotations.of(self).add_info(
+                f"There is no Python {VERSION} here: the layers hold no bytecode, and cold starts are slower."
+            )
+        self.core = self._layer("Core", "unsay_core", own_code("core", CORE, "python/unsay_core", LAYER_AT))
         self.deps = self._layer("Deps", "third-party code, from uv.lock", third_party("deps", _shared()))
-        self.client = self._layer("Client", "the client, with the tools of MCP", client_code())
+        self.client = self._layer(
+            "Client",
+            "the client, with the tools of MCP",
+            own_code("client", CLIENT, "python/unsay", LAYER_AT),
+        )
         self.mcp = self._layer("Mcp", "third-party code for MCP, from uv.lock", third_party("mcp", _mcp()))
 
     def _layer(self, construct_id: str, description: str, code: lambda_.Code) -> lambda_.LayerVersion:
@@ -69,16 +70,12 @@ class Layers(Construct):
 
 def functions_code() -> lambda_.Code:
     """Every handler as one asset: the zip holds `functions/**.py`, so a handler string is its import path."""
-    return lambda_.Code.from_asset(
-        str(ROOT),
-        ignore_mode=IgnoreMode.GIT,
-        exclude=FUNCTIONS_ONLY,
-    )
+    return own_code("functions", HANDLERS, "functions", FUNCTION_AT)
 
 
 def third_party(name: str, requirements: str) -> lambda_.Code:
     """Locked wheels for Lambda's own platform, rebuilt only when the lock changes them."""
-    recipe = " ".join([*PLATFORM, *LOCKED_WHEELS, REQUIREMENTS])
+    recipe = " ".join([*PLATFORM, *LOCKED_WHEELS, REQUIREMENTS, _bytecode()])
     digest = hashlib.sha256(f"{recipe}\n{requirements}".encode()).hexdigest()
     folder = BUILD / f"{name}-{digest[:16]}"
     if not folder.is_dir():
@@ -86,17 +83,21 @@ def third_party(name: str, requirements: str) -> lambda_.Code:
     return lambda_.Code.from_asset(str(folder), asset_hash=digest)
 
 
-def client_code() -> lambda_.Code:
-    """The package `unsay` where a layer has to have it: below `python/`."""
-    package = ROOT / "client" / "unsay"
-    digest = hashlib.sha256()
-    for path in sorted(package.rglob("*.py")):
+def own_code(name: str, package: Path, place: str, runs_at: str) -> lambda_.Code:
+    """A package of ours at its place in an asset, with bytecode where this machine can make it."""
+    sources = sorted(path for path in package.rglob("*") if path.is_file() and path.suffix != ".pyc")
+    digest = hashlib.sha256(_bytecode().encode())
+    for path in sources:
         digest.update(f"{path.relative_to(package)}\n".encode() + path.read_bytes())
-    folder = BUILD / f"client-{digest.hexdigest()[:16]}"
+    folder = BUILD / f"{name}-{digest.hexdigest()[:16]}"
     if not folder.is_dir():
-        with _building(folder) as layer:
-            ignored = shutil.ignore_patterns("__pycache__")
-            shutil.copytree(package, layer / "python" / "unsay", ignore=ignored)
+        for older in BUILD.glob(f"{name}-*"):
+            shutil.rmtree(older, ignore_errors=True)
+        with _building(folder, runs_at) as asset:
+            for path in sources:
+                copy = asset / place / path.relative_to(package)
+                copy.parent.mkdir(parents=True, exist_ok=True)
+                copy.write_bytes(path.read_bytes())
     return lambda_.Code.from_asset(str(folder))
 
 
@@ -105,7 +106,7 @@ def install(requirements: str, folder: Path) -> None:
 
     Raises `RuntimeError` with uv's own words when a requirement cannot be installed for that platform.
     """
-    with _building(folder) as layer:
+    with _building(folder, LAYER_AT) as layer:
         target = layer / "python"
         into_target = ["pip", "install", "-r", "-", "--target", str(target)]
         _uv(*into_target, *PLATFORM, *LOCKED_WHEELS, stdin=requirements)
@@ -116,15 +117,27 @@ def install(requirements: str, folder: Path) -> None:
 
 
 @contextmanager
-def _building(folder: Path) -> Iterator[Path]:
+def _building(folder: Path, runs_at: str) -> Iterator[Path]:
     """Build beside the final folder and rename: an interrupted build leaves nothing that looks whole."""
     folder.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=folder.parent, prefix="building-") as scratch:
         layer = Path(scratch, "layer")
         yield layer
+        if found := _compiler():
+            found.compile(layer, runs_at)
         # Two builds may race: whoever comes second finds the same content in place.
         if not folder.is_dir():
             layer.rename(folder)
+
+
+def _compiler() -> Compiler | None:
+    return compiler(VERSION)
+
+
+def _bytecode() -> str:
+    """What an asset's bytecode depends on beside its sources."""
+    found = _compiler()
+    return f"bytecode of {found.version}" if found else "no bytecode"
 
 
 def _shared() -> str:

@@ -125,6 +125,7 @@ def test_everything_that_the_deployed_stack_has_stored_says_its_form(stack: Stac
         eventually(lambda: memory.list(scope=f"{ROOT}/alice") and "RATE" in sorts_of(stack))
         kept = memory.remember("What is stored says its form.", scope=f"{ROOT}/alice")
         eventually(lambda: memory.get(kept).index.state == "indexed")
+        memory.dispute(memory.get(kept), reason="other")
     dynamodb, table = stack.aws("dynamodb"), stack.outputs["LedgerTable"]
     assert silent_items(stack) == []
     assert silent_documents(stack) == []

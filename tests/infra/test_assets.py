@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import platform
+import shutil
 import struct
 import subprocess
 import sys
@@ -11,14 +13,24 @@ from pathlib import Path
 import pytest
 
 from infra import freshness
-from infra.layers import install
+from infra.bytecode import Compiler, compiler
+from infra.layers import CORE, VERSION, install
 from tests.infra.conftest import assert_same_bytes
 
 AARCH64 = 183  # e_machine of an ELF header
 
 
+RUNTIME_TAG = "cpython-313"  # of the bytecode that the λs' Python takes
+
+
 def files(folder):
-    return {path.relative_to(folder) for path in folder.rglob("*") if path.is_file()}
+    """What an asset holds, without bytecode."""
+    found = {path.relative_to(folder) for path in folder.rglob("*") if path.is_file()}
+    return {path for path in found if path.suffix != ".pyc"}
+
+
+def bytecode(folder):
+    return {path.relative_to(folder) for path in folder.rglob("*.pyc")}
 
 
 def test_the_functions_zip_holds_the_python_of_functions_and_nothing_else(dev):
@@ -37,18 +49,59 @@ def test_every_handler_is_in_the_zip(dev, name):
     assert (dev.asset("Functions/Api/Function/Code") / "functions" / name / "handler.py").is_file()
 
 
-def test_the_core_layer_holds_our_package_without_bytecode(dev):
+def test_the_core_layer_holds_our_package(dev):
     held = files(dev.asset("Functions/Layers/Core/Code"))
     assert Path("python/unsay_core/settings.py") in held
     assert {path.parts[:2] for path in held} == {("python", "unsay_core")}
-    assert not [path for path in held if path.suffix == ".pyc"]
 
 
-def test_the_client_layer_holds_the_client_without_bytecode(dev):
+def test_the_client_layer_holds_the_client(dev):
     held = files(dev.asset("Functions/Layers/Client/Code"))
     assert Path("python/unsay/mcp/server.py") in held
     assert {path.parts[:2] for path in held} == {("python", "unsay")}
-    assert not [path for path in held if path.suffix == ".pyc"]
+
+
+@pytest.mark.parametrize(
+    "asset", ["Api/Function/Code", *(f"Layers/{name}/Code" for name in ("Core", "Deps", "Client", "Mcp"))]
+)
+def test_whatever_is_imported_is_compiled_for_the_runtime_where_this_machine_can(dev, asset):
+    """Or nothing of it is, and the synthesis says so."""
+    folder = dev.asset(f"Functions/{asset}")
+    said = (dev.folder / "manifest.json").read_text()
+    if compiler(VERSION) is None:
+        assert bytecode(folder) == set()
+        assert "the layers hold no bytecode" in said
+        return
+    compiled = {path.parent.parent / f"{path.name.partition('.')[0]}.py" for path in bytecode(folder)}
+    modules = {path for path in files(folder) if path.suffix == ".py"}
+    assert compiled <= modules
+    assert len(compiled) > 0.99 * len(modules), "all but what does not compile"
+    assert {path.suffixes[0] for path in bytecode(folder)} == {f".{RUNTIME_TAG}"}
+    assert "the layers hold no bytecode" not in said
+
+
+def test_bytecode_is_the_same_each_time_and_names_where_it_runs(tmp_path):
+    made = Compiler(sys.executable, platform.python_version())
+    for name in ("one", "other"):
+        shutil.copytree(CORE, tmp_path / name / "core", ignore=shutil.ignore_patterns("__pycache__"))
+        made.compile(tmp_path / name, "/opt")
+    one, other = tmp_path / "one", tmp_path / "other"
+    assert len(bytecode(one)) > 100
+    assert bytecode(one) == bytecode(other)
+    assert [path for path in bytecode(one) if (one / path).read_bytes() != (other / path).read_bytes()] == []
+    code = (one / min(bytecode(one))).read_bytes()
+    assert b"/opt/core" in code
+    assert str(tmp_path).encode() not in code
+
+
+def test_a_stand_in_that_runs_nothing_and_another_minor_version_make_no_bytecode(tmp_path, monkeypatch):
+    shim = tmp_path / "python3.99"
+    shim.write_text("#!/bin/sh\nexit 127\n")
+    shim.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
+    assert compiler("3.99") is None
+    mine = ".".join(platform.python_version_tuple()[:2])
+    assert compiler(mine) == Compiler(sys.executable, platform.python_version())
 
 
 @pytest.mark.parametrize(("name", "package"), [("Deps", "boto3"), ("Mcp", "mcp")])

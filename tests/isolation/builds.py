@@ -34,6 +34,7 @@ def build(folder: Path, additions: Mapping[str, str]) -> Path:
             asset / p for asset in folder.glob("asset.*") for p in places(module) if (asset / p).is_file()
         )
         found.write_text(f"{found.read_text()}\n\n{text}")
+        forget_bytecode(found)
     files = json.loads((OUTDIR / "unsay-dev.assets.json").read_text())["files"]
     template = next(name for name, file in files.items() if file["source"]["path"].endswith(".template.json"))
     renamed[template] = hashlib.sha256(f"{template}{salt}".encode()).hexdigest()
@@ -43,6 +44,12 @@ def build(folder: Path, additions: Mapping[str, str]) -> Path:
             text = text.replace(old, new)
         (folder / path.name).write_text(text)
     return folder
+
+
+def forget_bytecode(module: Path) -> None:
+    """What was compiled of a module before it was changed; nobody would look whether it still fits."""
+    for stale in module.parent.glob(f"__pycache__/{module.stem}.*.pyc"):
+        stale.unlink()
 
 
 def places(module: str) -> tuple[str, str]:

@@ -17,6 +17,7 @@ import pytest
 
 from local.deploy import CDK_OUT, deploy
 from local.place import Place
+from tests.isolation.builds import forget_bytecode
 from tests.stack.test_rebuild import admin
 from tests.support.stack import Stack, eventually
 
@@ -46,6 +47,7 @@ def next_release(folder: Path) -> Path:
         text = patched.read_text()
         assert text.count(old) == 1, path
         patched.write_text(text.replace(old, new))
+        forget_bytecode(patched)
     source.rename(made / f"asset.{core[::-1]}")
     template = made / "unsay-dev.template.json"
     for file in (assets, template, made / "manifest.json"):

@@ -137,7 +137,7 @@ def drop_others(file: AnyFile, embedder: Embedder) -> None:
     """Vectors of another model are of no use to this one: they are to be made anew."""
     with file.transaction() as connection:
         connection.execute(
-            "UPDATE vector SET vector = NULL, embedder = ?1 WHERE embedder <> ?1", (embedder.name,)
+            "UPDATE vector SET vector = NULL, embedder = ? WHERE embedder <> ?", (embedder.name,) * 2
         )
 
 
