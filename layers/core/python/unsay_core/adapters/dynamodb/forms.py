@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from mypy_boto3_dynamodb import DynamoDBClient
 
 
-def say_forms(client: Callable[[], DynamoDBClient], table: str, roots: Iterable[str]) -> int:
+def say_forms(connected: Callable[[], DynamoDBClient], table: str, roots: Iterable[str]) -> int:
     """Have the counters of these roots and the read pointer say their form; how many did not.
 
     Counts of requests are left: they are gone within minutes. Whoever stops it runs it again.
@@ -23,10 +23,10 @@ def say_forms(client: Callable[[], DynamoDBClient], table: str, roots: Iterable[
     silent = [
         {"pk": item["pk"], "sk": item["sk"]}
         for partition in partitions
-        for item in partition_items(client, table, partition)
+        for item in partition_items(connected, table, partition)
         if "schema" not in item
     ]
-    return sum(_say(client(), table, key) for key in silent)
+    return sum(_say(connected(), table, key) for key in silent)
 
 
 def _say(client: DynamoDBClient, table: str, key: Any) -> bool:
