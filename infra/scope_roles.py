@@ -92,7 +92,7 @@ ROLES = (
         trusted=SERVING,
         items=(
             *READ,
-            Items("LedgerPut", LEDGER, ("PutItem",), "HMVPREIKC"),
+            Items("LedgerPut", LEDGER, ("PutItem",), "HMVDPREIKC"),
             Items("LedgerDelete", LEDGER, ("DeleteItem",), "MVDKR"),
             Items("RecordAppend", RECORD, ("PutItem",), "AT"),
         ),

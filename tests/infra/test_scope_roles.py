@@ -22,7 +22,7 @@ GRANTED = {
         "Record": READS | {"PutItem": "AT", "ConditionCheckItem": "T"},
     },
     "Eraser": {
-        "Ledger": READS | {"PutItem": "HMVPREIKC", "DeleteItem": "MVDKR"},
+        "Ledger": READS | {"PutItem": "HMVDPREIKC", "DeleteItem": "MVDKR"},
         "Record": READS | {"PutItem": "AT"},
     },
     "Extractor": {

@@ -11,6 +11,7 @@ from typing import Any
 
 from tests.isolation.cloud import Cloud, Use
 from tests.support.candidates import candidate, infer
+from tests.support.consolidating import merged
 from tests.support.http import Answer, Caller
 
 SCOPE = "acme/alice"
@@ -144,6 +145,10 @@ def _forgetting(one: Lived) -> None:
     named = api.remember("Named and goes.", headers={"idempotency_key": "n"})
     one.forgotten_use()
     one.do("forget", api.forget(waiting.id), 202)
+    member, rest = (api.remember(f"Alice walks {end}.")["id"] for end in ("a lot", "a little"))
+    merged(one.service, member, rest)
+    one.forgotten_use()
+    one.do("forget", api.forget(member), 202)
     other = f"{SCOPE}/other"
     every = {"scope": other, "reason": "test", "selector": {"all": True, "confirm": other}}
     for _ in range(2):

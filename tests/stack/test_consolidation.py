@@ -40,6 +40,17 @@ def test_a_merge_is_done_and_undone_by_jobs(stack: Stack) -> None:
         assert (done["result"]["merged"], done["problems"], listed()) == (2, [], [TEA_NOW])
         back = ended(client.post("/v1/consolidate", json={"scope": SCOPE, "undo": done["id"]}))
         assert (back["problems"], listed()) == ([], sorted([TEA, TEA_NOW]))
+        again = ended(client.post("/v1/consolidate", json=asked))
+        assert listed() == [TEA_NOW]
+        (plain,) = [
+            member["id"]
+            for each in again["result"]["merges"][0]["from"]
+            if (member := client.get(f"/v1/memories/{each}", params={"scope": SCOPE}).json())["content"]
+            == TEA_NOW
+        ]
+        gone = client.delete(f"/v1/memories/{plain}", params={"scope": SCOPE, "reason": "test"})
+        assert (gone.status_code, listed()) == (202, [TEA]), "the other stands where the merge stood"
+        assert client.post("/v1/memories", json={"scope": SCOPE, "content": TEA}).json()["deduplicated"]
         assert client.get("/v1/audit/verify", params={"scope": SCOPE}).json()["ok"]
 
 

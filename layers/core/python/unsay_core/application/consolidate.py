@@ -22,7 +22,7 @@ from unsay_core.application.settle import change, settle
 from unsay_core.domain.audit import Event, Happening
 from unsay_core.domain.errors import ForgottenError, NotFoundError
 from unsay_core.domain.lifecycle import Act, may
-from unsay_core.domain.memory import Because, Kind, Memory, Source, Status, Trust
+from unsay_core.domain.memory import MERGING, Because, Kind, Memory, Source, Status, Trust
 from unsay_core.extraction.likeness import Measure
 from unsay_core.jobs.job import Job, JobKind, JobProblem, JobState
 from unsay_core.metrics import MEMORIES_MERGED
@@ -36,7 +36,6 @@ if TYPE_CHECKING:
 
 KINDS = (Kind.SEMANTIC, Kind.EPISODIC, Kind.PROCEDURAL)
 MOST_GROUPS = 500  # merged by one job, which remembers them all
-CHANNEL = "consolidate"
 
 
 @dataclass(frozen=True, slots=True)
@@ -262,7 +261,7 @@ def _merged(
     return Memory(
         id=world.new_id("mem"),
         fact=fact,
-        source=Source(channel=CHANNEL, actor=job.actor, model=model),
+        source=Source(channel=MERGING, actor=job.actor, model=model),
         trust=trust,
         recorded_at=draft.at,
         updated_at=draft.at,
@@ -300,5 +299,5 @@ def _undo(merge: dict[str, Any], job: Job, draft: Draft) -> dict[str, Any] | Non
 def _happening(event: Event, merged: Memory, ids: Sequence[str], job: Job) -> Happening:
     """The event of a merge; the job's id is what it is undone by."""
     return Happening(
-        event, merged.id, merged.version, commitment(merged), related=(*ids, job.id), channel=CHANNEL
+        event, merged.id, merged.version, commitment(merged), related=(*ids, job.id), channel=MERGING
     )

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, cast
 from unsay_core.application.digests import value_digest
 from unsay_core.application.draft import Draft
 from unsay_core.application.erase_files import clear_files
-from unsay_core.application.erase_group import erase_group, record_weakened, weaken
+from unsay_core.application.erase_group import erase_group, erase_past, record_weakened, weaken
 from unsay_core.application.erase_run import erase_runs
 from unsay_core.application.erase_sweep import prove, remove_remains, sweep_ledger
 from unsay_core.application.jobs import NotYetError, OutrunError, move
@@ -36,7 +36,6 @@ if TYPE_CHECKING:
 GROUP = 20  # selected memories erased together: what they were derived into is looked up at once
 PAGE = 100
 MOST_SPARED = 500  # values that a conversation shares with other sources
-VERSIONS = 60  # of one memory, removed in one transaction
 LOOKED_AT = 1_000  # memories looked at in one step, if none of them is selected
 TURN = 2.0  # seconds until an erasure looks again whether it is its turn
 
@@ -143,10 +142,7 @@ def _keep_without(
     memory: Memory, run_id: str, verdict: Verdict, draft: Draft, scope: JobScope, world: World
 ) -> Erasure:
     """What others have said too stays, without what this conversation adds, in any of its versions."""
-    for start in range(1, memory.version - VERSIONS, VERSIONS):
-        ahead = Draft(scope, world.clock.now())
-        ahead.erase_versions(memory.id, range(start, start + VERSIONS))
-        ahead.commit()
+    erase_past(memory, scope, world)
     first, *others = (source for source in sources_of(memory) if source.run_id != run_id)
     kept = {"source": first, "corroborations": tuple(others)}
     named = []
@@ -156,7 +152,7 @@ def _keep_without(
     else:
         draft.change(memory, memory.next_version(draft.at, memory.status, **kept))
         draft.record(Happening(Event.REDACTED, memory.id, erasure_id=verdict.erasure_id))
-    draft.erase_versions(memory.id, range(max(1, memory.version - VERSIONS), memory.version + 1))
+    draft.erase_versions(memory.id, [memory.version])
     value = value_digest(scope.keys, memory.fact.content)
     erasure = put_receipt(
         draft,

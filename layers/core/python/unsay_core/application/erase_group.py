@@ -14,7 +14,9 @@ from unsay_core.application.digests import value_digest
 from unsay_core.application.draft import Draft
 from unsay_core.application.evidence import erase_evidence
 from unsay_core.application.ledger import Reviewable, Waiting, erasure_ref, memory_ref
+from unsay_core.application.ports import ConflictError
 from unsay_core.application.slots import leave_slot
+from unsay_core.application.unmerge import take_back
 from unsay_core.application.verdict import put_receipt
 from unsay_core.domain.audit import Event, Happening
 from unsay_core.domain.lifecycle import Act, after, may
@@ -24,8 +26,9 @@ from unsay_core.domain.values import dataclass
 from unsay_core.jobs.erasure import Cascaded, Erasure, Phase
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Collection, Iterator, Mapping, Sequence
 
+    from unsay_core.application.cascade import Cascade
     from unsay_core.application.ports import OpenScope, World
     from unsay_core.application.verdict import Verdict
 
@@ -60,43 +63,76 @@ def erase_group(
     What has other support becomes a candidate. `draft` has read the memories and the receipt; the last
     transaction is the one in which the memories asked for go.
     """
-    found = cascade(memories, draft, verdict.is_doomed)
+    found = _cascade(memories, verdict, draft, opened)
     refs = [*(memory_ref(memory.id) for memory in memories), erasure_ref(verdict.erasure_id)]
     has_evidence = erase_evidence(found.going, verdict, opened, world)
-    unsaid = _weaken(found.weakened, verdict, opened, world)
-    if has_evidence or found.weakened:
+    unsaid = [*_weaken(found, verdict, opened, world)]
+    restored = take_back(found, verdict, opened, world)
+    if has_evidence or found.weakened or restored is not None:
         draft = Draft(opened, world.clock.now(), refs)
+    if restored is not None:
+        unsaid += restored
+        found = _cascade(_again(memories, draft), verdict, draft, opened)  # some have a version more by now
+    values_kept = {value_digest(opened.keys, memory.fact.content) for memory in found.staying}
     *earlier, last = _batches(found.going)
     for batch in earlier:
-        _erase(batch, draft, verdict, opened, found.why)
+        _erase(batch, draft, verdict, opened, found.why, values_kept)
         draft.commit()
         draft = Draft(opened, world.clock.now(), refs)
-    erasure = _erase(last, draft, verdict, opened, found.why, *unsaid)
+    erasure = _erase(last, draft, verdict, opened, found.why, values_kept, *unsaid)
     draft.commit()
     return erasure
 
 
-def _weaken(
-    memories: Sequence[Memory], verdict: Verdict, opened: OpenScope, world: World
-) -> Sequence[Cascaded]:
+def _cascade(memories: Sequence[Memory], verdict: Verdict, draft: Draft, opened: OpenScope) -> Cascade:
+    return cascade(
+        memories,
+        draft,
+        lambda memory: value_digest(opened.keys, memory.fact.content),
+        is_doomed=verdict.is_doomed,
+        buries_values=verdict.bury is TombstoneKind.VALUE,
+    )
+
+
+def _again(memories: Sequence[Memory], draft: Draft) -> list[Memory]:
+    """The memories as they are by now; raises `ConflictError` if somebody else has erased one."""
+    found = [memory for each in memories if (memory := draft.get(memory_ref(each.id)))]
+    if len(found) < len(memories):
+        raise ConflictError("another erasure was first")
+    return found
+
+
+def _weaken(found: Cascade, verdict: Verdict, opened: OpenScope, world: World) -> Sequence[Cascaded]:
     """Ask a person about what has lost one of its sources; until they say so, no read answers with it.
 
     Returns what the receipt has still to say, because it is not stored yet.
     """
     unsaid: list[Cascaded] = []
-    for at in range(0, len(memories), WEAKENED_AT_ONCE):
-        refs = [memory_ref(memory.id) for memory in memories[at : at + WEAKENED_AT_ONCE]]
+    for merge in (memory for memory in found.weakened if memory.is_merge):
+        erase_past(merge, opened, world)
+    for at in range(0, len(found.weakened), WEAKENED_AT_ONCE):
+        refs = [memory_ref(memory.id) for memory in found.weakened[at : at + WEAKENED_AT_ONCE]]
         draft = Draft(opened, world.clock.now(), [*refs, erasure_ref(verdict.erasure_id)])
-        found = [memory for ref in refs if (memory := draft.get(ref)) and may(memory, Act.WEAKEN, draft.at)]
-        for memory in found:
-            weaken(memory, draft)
-        named = record_weakened(found, verdict, draft)
+        there = [memory for ref in refs if (memory := draft.get(ref)) and may(memory, Act.WEAKEN, draft.at)]
+        for memory in there:
+            weaken(memory, draft, derived_from=found.supports[memory.id])
+            if memory.is_merge:
+                draft.erase_versions(memory.id, [memory.version])
+        named = record_weakened(there, verdict, draft)
         if verdict.receipt(draft):
             put_receipt(draft, verdict, lambda erasure: erasure, *named)
         else:
             unsaid += named
         draft.commit()
     return unsaid
+
+
+def erase_past(memory: Memory, opened: OpenScope, world: World) -> None:
+    """Remove what a memory was before: its earlier versions, a stretch in each transaction."""
+    for start in range(1, memory.version, STRETCH):
+        draft = Draft(opened, world.clock.now())
+        draft.erase_versions(memory.id, range(start, min(start + STRETCH, memory.version)))
+        draft.commit()
 
 
 def weaken(memory: Memory, draft: Draft, **changes: Any) -> None:
@@ -141,12 +177,13 @@ def _erase(
     verdict: Verdict,
     opened: OpenScope,
     why: Mapping[str, str],
+    values_kept: Collection[str],
     *unsaid: Cascaded,
 ) -> Erasure:
     refs = [memory_ref(piece.memory.id) for piece in batch if piece.is_last]
     draft.load(*refs)
     memories = [memory for ref in refs if (memory := draft.get(ref))]
-    graves = _graves(batch, memories, verdict, draft, opened)
+    graves = _graves(batch, memories, verdict, draft, opened, values_kept)
     for grave in graves:
         draft.put(grave)
     for piece in batch:
@@ -186,14 +223,22 @@ def _erase(
 
 
 def _graves(
-    batch: Sequence[_Piece], memories: Sequence[Memory], verdict: Verdict, draft: Draft, opened: OpenScope
+    batch: Sequence[_Piece],
+    memories: Sequence[Memory],
+    verdict: Verdict,
+    draft: Draft,
+    opened: OpenScope,
+    values_kept: Collection[str],
 ) -> list[Tombstone]:
-    """The tombstones of a batch: every id and, unless only ids are buried, every value it ever had."""
+    """The tombstones of a batch: every id and, unless only ids are buried, every value it ever had.
+
+    But not those that a member of a merge still says, which stays.
+    """
     names = {(TombstoneKind.ID, memory.id) for memory in memories}
     if verdict.bury is TombstoneKind.VALUE:
         values = {value_digest(opened.keys, m.fact.content) for m in memories if not m.fact.is_item}
         values |= {value for piece in batch for value in piece.values}
-        names |= {(TombstoneKind.VALUE, value) for value in values}
+        names |= {(TombstoneKind.VALUE, value) for value in values.difference(values_kept)}
     return [
         Tombstone(
             digest, kind, draft.at, opened.principal.id, verdict.reason, verdict.erasure_id, seq=draft.seq

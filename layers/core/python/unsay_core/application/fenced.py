@@ -139,9 +139,18 @@ class Judgement:
         self._known |= memories
         self._load(others)
         self._load_ancestors()
-        going = self._going()
-        losing = {m.id for m in self._present() if any(source in going for source in m.derived_from)}
-        return going | losing
+        return self._losing(self._going())
+
+    def _losing(self, going: set[str]) -> set[str]:
+        """What goes, and what loses a source: one that goes, or a merge that does, for it goes with it."""
+        hidden, last = set(going), set(going)
+        while last:
+            last = {
+                m.id for m in self._present() if m.id not in hidden and not last.isdisjoint(m.derived_from)
+            }
+            hidden |= last
+            last = {m.id for m in self._present() if m.id in last and m.is_merge}
+        return hidden
 
     def is_going(self, memory: Memory) -> bool:
         """True if a fence covers the memory itself."""

@@ -18,6 +18,7 @@ SCHEMA = 1
 SLOT_KEY_FORM = "the key of a belief is 1 to 64 of a-z 0-9 _ . -"
 _SLOT_KEY = re.compile(r"[a-z0-9_.-]{1,64}", re.ASCII)
 MOST_CORROBORATIONS = 20  # sources kept beside the first, the latest ones
+MERGING = "consolidate"  # the channel of what was merged of others
 
 
 class Kind(StrEnum):
@@ -253,6 +254,11 @@ class Memory:
     corroborations: tuple[Source, ...] = ()
     lapsed: bool = False
     schema: int = SCHEMA
+
+    @property
+    def is_merge(self) -> bool:
+        """True for what stands for near duplicates: derived from these, its members, it replaced them."""
+        return self.source.channel == MERGING
 
     def status_at(self, now: datetime) -> Status:
         """The status a reader sees: what has expired, or whose successor has begun, is so at that instant."""
