@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from infra.ledger import Tables
     from infra.stage import Stage
 
-STREAM_BATCH = 25
+STREAM_BATCH = 100  # what one read of the ledger takes, and one removal of documents
 # A record that keeps failing holds up its shard, other scopes with it: after an hour it is set aside. What it
 # would have projected is still pending in the ledger, and recall reads pending memories there.
 STREAM_RECORD_AGE = Duration.hours(1)

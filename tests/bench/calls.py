@@ -7,12 +7,14 @@ from typing import TYPE_CHECKING, Any
 
 from tests.bench.table import Figure
 from tests.functional.aws import aws_service
+from tests.support.counted import Counted
 from tests.support.http import Caller
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
 SECTION = "AWS per call"
+ERASED = 1_000
 
 
 class Meter:
@@ -59,3 +61,9 @@ def figures() -> Iterator[Figure]:
             yield Figure(SECTION, name, meter.calls, "calls")
             yield Figure(SECTION, f"… {name}: items read", meter.read["items"], "items")
             yield Figure(SECTION, f"… {name}: bytes read", meter.read["bytes"] / 1_024, "KiB")
+    found = Counted(ERASED).erase()
+    yield Figure(
+        SECTION, f"forget of a scope of {ERASED}, for each memory", sum(found.values()), "calls", 2.5
+    )
+    for name, calls in found.items():
+        yield Figure(SECTION, f"… {name}", calls, "calls")

@@ -17,10 +17,12 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from local.place import Place
 from tests.support.erasing import Eraser
 from tests.support.fakes import FakeService
 from tests.support.http import ADMIN, Caller
 from tests.support.samples import memory
+from tests.support.stack import free_port, start, stop
 from unsay_core.adapters.sqlite import LedgerFile, SqliteLedger
 from unsay_core.application.draft import Draft
 from unsay_core.application.ledger import Area, Delete, Put, ref_of
@@ -28,34 +30,50 @@ from unsay_core.domain.audit import Event, Happening
 from unsay_core.domain.scope import Action, Scope
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
+
+    import httpx
 
     from tests.support.stack import Stack
     from unsay_core.application.ports import Ledger, OpenScope, World
 
-MANY = 25_000
+SOME = 100  # memories of the twin that are in the index
+OWED_AT_ONCE = 30  # memories in one transaction, with what leads to them and what is owed
 GONE, TWIN = "acme/alice", "acme/twin"
-PATIENCE = 3_600.0
 
 
-def main(where: str, many: int) -> None:
-    """One run, its figures printed."""
+def main(where: str = "file", many: str = "25000", indexed: str = "2000") -> None:
+    """One run, its figures printed; on the stack so many of the memories are in the index, too."""
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
-        (_on_stack if where == "stack" else _in_process)(Path(folder), many)
+        if where == "stack":
+            _on_stack(Path(folder), int(many), min(int(many), int(indexed)))
+        else:
+            _in_process(Path(folder), int(many))
 
 
-def fill(opened: OpenScope, world: World, many: int) -> None:
+def fill(opened: OpenScope, world: World, many: int, *, beginning: int = 0) -> None:
     """Memories in bulk, with the head that counts them; no index knows of them."""
     draft = Draft(opened, world.clock.now())
     draft.record(Happening(Event.REMEMBERED))
     draft.commit()
-    for start in range(0, many, 100):
-        made = [_numbered(n, opened.scope.canonical) for n in range(start, min(many, start + 100))]
+    for at in range(beginning, many, 100):
+        made = [_numbered(n, opened.scope.canonical) for n in range(at, min(many, at + 100))]
         opened.ledger.commit(tuple(Put(each) for each in made))
 
 
+def remember(opened: OpenScope, world: World, many: int) -> None:
+    """Memories in bulk, as if each had been remembered: documents and index are owed for them."""
+    for at in range(0, many, OWED_AT_ONCE):
+        draft = Draft(opened, world.clock.now())
+        for n in range(at, min(many, at + OWED_AT_ONCE)):
+            draft.believe(_numbered(n, opened.scope.canonical))
+        draft.record(Happening(Event.REMEMBERED))
+        draft.commit()
+
+
 def _numbered(n: int, scope: str) -> Any:
-    plain = memory(n)
+    """A memory of a scope; no two scopes have an id in common."""
+    plain = memory(n + (scope == TWIN) * 10**6)
     return replace(plain, fact=replace(plain.fact, content=f"{scope} fact {n}", key=None))
 
 
@@ -102,54 +120,68 @@ def _in_process(folder: Path, many: int) -> None:
     file.close()
 
 
-def _on_stack(folder: Path, many: int) -> None:
-    from local.place import Place
-    from tests.support.stack import free_port, start, stop
-
+def _on_stack(folder: Path, many: int, indexed: int) -> None:
     place = Place(free_port(), folder / "state")
     stack = start(place)
     try:
-        _measured(stack, many)
+        _measured(stack, many, indexed)
     finally:
         stop(place)
 
 
-def _measured(stack: Stack, many: int) -> None:
+def _measured(stack: Stack, many: int, indexed: int) -> None:
     import boto3
 
-    from tests.support.stack import eventually
     from unsay_core.adapters.world import real_world
     from unsay_core.bootstrap.operator import Operator
 
     os.environ["AWS_ENDPOINT_URL"] = stack.endpoint_url
     session = boto3.session.Session("test", "test", region_name="us-east-1")
     operator, world = Operator(session, stack.outputs, real_world()), real_world()
-    opened = {name: operator.open_scope(Scope.parse(name)) for name in (GONE, TWIN)}
-    for scope in opened.values():
-        fill(scope, world, many)
-    before, began = digest(opened[TWIN].ledger), time.monotonic()
+    gone, twin = (operator.open_scope(Scope.parse(name)) for name in (GONE, TWIN))
+    began = time.monotonic()
+    for scope, known in ((gone, indexed), (twin, min(indexed, SOME))):
+        remember(scope, world, known)
+        fill(scope, world, many, beginning=known)
+    _tell("put in", f"{2 * many:,} in {time.monotonic() - began:.0f} s")
+    while any(scope.ledger.page(Area.PENDING, limit=1) for scope in (gone, twin)):
+        time.sleep(1)
+    _tell("and indexed", f"{indexed:,} of the one after {time.monotonic() - began:.0f} s")
+
+    def stores_of_twin() -> tuple[str, int]:
+        return digest(twin.ledger), len(list(operator.documents(twin).listed()))
+
+    before, began = stores_of_twin(), time.monotonic()
     with stack.client() as client:
-        body = {"scope": GONE, "selector": {"all": True, "confirm": GONE}, "reason": "user_request"}
-        answer = client.post("/v1/forget", json=body)
-        _tell("answered after", f"{(time.monotonic() - began) * 1_000:.0f} ms")
-        where, told, peaks = f"/v1/erasures/{answer.json()['id']}", set[str](), [0]
+        receipt, peaks = erased(client, lambda what: _tell(what, f"{time.monotonic() - began:.0f} s"))
+    _tell("erased", f"{receipt['erased']:,}")
+    _tell("peak memory of the jobs λ", f"{peaks[0]} MB at first, {max(peaks)} MB in the end")
+    _tell("twin the same", f"{stores_of_twin() == before}, {before[1]} documents")
+    left = [*gone.ledger.page(Area.MEMORY, limit=1), *operator.documents(gone).listed()]
+    _tell("memories left", str(len(left)))
 
-        def completed() -> Any:
-            receipt = client.get(where, params={"scope": GONE}).json()
-            swept = {s["store"]: s["state"] for s in receipt["stores"]}["ledger"] == "absent"
-            if swept and "swept" not in told:
-                told.add("swept")
-                _tell("gone from the ledger after", f"{time.monotonic() - began:.0f} s")
-            peaks.append(_peak("FunctionsJobs"))
-            return receipt if receipt["state"] == "complete" else None
 
-        receipt = eventually(completed, within=PATIENCE)
-    _tell("erased", f"{receipt['erased']:,}, complete after {time.monotonic() - began:.0f} s")
-    _tell(
-        "peak memory of the jobs λ", f"{next(p for p in peaks if p)} MB at first, {max(peaks)} MB in the end"
-    )
-    _tell("twin the same", str(digest(opened[TWIN].ledger) == before))
-    _tell("memories left", str(len(opened[GONE].ledger.page(Area.MEMORY, limit=1))))
+def erased(client: httpx.Client, tell: Callable[[str], None]) -> tuple[Any, list[int]]:
+    """A whole scope erased, and how: its receipt, and the memory that the jobs λ had meanwhile, in MB."""
+    body = {"scope": GONE, "selector": {"all": True, "confirm": GONE}, "reason": "user_request"}
+    answer = client.post("/v1/forget", json=body)
+    tell("answered after")
+    where, told, peaks = f"/v1/erasures/{answer.json()['id']}", set[str](), []
+
+    def completed() -> Any:
+        receipt = client.get(where, params={"scope": GONE}).json()
+        for store in receipt["stores"]:
+            if store["state"] == "absent" and store["store"] not in told:
+                told.add(store["store"])
+                tell(f"{store['store']} says absent after")
+        if peak := _peak("FunctionsJobs"):
+            peaks.append(peak)
+        return receipt if receipt["state"] == "complete" else None
+
+    while (receipt := completed()) is None:
+        time.sleep(0.5)
+    tell("complete after")
+    return receipt, peaks
 
 
 def _peak(function: str) -> int:
@@ -171,4 +203,4 @@ def _tell(what: str, figure: str) -> None:
 
 
 if __name__ == "__main__":
-    main(sys.argv[1] if len(sys.argv) > 1 else "file", int(sys.argv[2]) if len(sys.argv) > 2 else MANY)
+    main(*sys.argv[1:])

@@ -12,6 +12,7 @@ from tests.contract.conftest import new_scope_id
 from tests.support.samples import HARD_MEMORY, NONCE, memory
 from unsay_core.adapters.s3.documents import S3Documents
 from unsay_core.contracts import exact_json
+from unsay_core.domain.errors import UnavailableError
 
 if TYPE_CHECKING:
     import boto3
@@ -75,3 +76,31 @@ def test_the_nonce_that_keys_the_audit_stays_in_the_ledger(bucket: Bucket) -> No
     bucket.documents.put(memory(1))
     assert memory(1).fact.content in bucket.text(memory(1).id)
     assert NONCE not in bucket.text(memory(1).id)
+
+
+def test_among_thousands_those_asked_about_are_found_in_a_few_requests(bucket: Bucket) -> None:
+    there = [memory(number).id for number in range(1, 1_203)]
+    for memory_id in there:
+        bucket.client.put_object(
+            Bucket="documents", Key=f"{bucket.scope_id}/memories/{memory_id}.json", Body=b""
+        )
+    absent = [memory(number).id for number in range(2_000, 2_050)]
+    asked = [there[0], there[600], there[-1], *absent]
+    requests: list[str] = []
+    bucket.client.meta.events.register("before-call.s3", lambda model, **_: requests.append(model.name))
+    assert bucket.documents.existing(asked) == {there[0], there[600], there[-1]}
+    assert bucket.documents.existing(absent) == set()
+    assert requests == ["ListObjectsV2"] * 3
+    requests.clear()
+    bucket.documents.delete(there)
+    assert requests == ["DeleteObjects"] * 2
+    assert bucket.documents.existing(asked) == set()
+
+
+def test_a_document_that_was_not_removed_is_said_to_be_there(
+    bucket: Bucket, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    refused = {"Errors": [{"Key": "k", "Code": "InternalError"}]}
+    monkeypatch.setattr(bucket.client, "delete_objects", lambda **_: refused)
+    with pytest.raises(UnavailableError):
+        bucket.documents.delete([memory(1).id])

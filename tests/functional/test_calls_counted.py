@@ -10,6 +10,7 @@ import pytest
 from tests.functional.aws import aws_service
 from tests.support.clients import count_calls
 from tests.support.clock import fake_world
+from tests.support.counted import Counted
 from tests.support.http import Caller, principal
 from unsay_core.bootstrap.aws import ApiService
 from unsay_core.domain.quota import Quotas
@@ -139,3 +140,11 @@ def test_a_verification_lists_anchors_once_for_the_walk_and_once_for_the_newest(
     assert calls.pop("s3.ListObjectVersions") == 2, "where nothing is anchored of the stretch walked"
     assert set(calls) <= set(READS)
     assert calls.total() <= 5
+
+
+def test_an_erasure_of_many_asks_for_little_more_than_two_things_a_memory() -> None:
+    scene = Counted(200)
+    calls = scene.erase()
+    assert sum(calls.values()) < 2.5, calls
+    erased = {name: calls[name] for name in ("list of tombstones: note", "documents: delete")}
+    assert all(0 < share < 0.2 for share in erased.values()), "together, not one by one"

@@ -125,7 +125,7 @@ def test_a_batch_is_read_together_and_told_together(
     monkeypatch.setattr(service.queue, "send", lambda tasks: sent.append(len(tasks)) or send(tasks))
     records = [stream_record(scope_id, Area.PENDING, one, at) for at, one in enumerate(memories)]
     assert failures(handlers["project"].handler({"Records": records}, CONTEXT)) == []
-    assert (reads, sent) == ([40] + [1] * 20, [20])  # all of it, and each again once its document is stored
+    assert (reads, sent) == ([20, 20, 20], [20])  # all of it, and again once the documents are stored
     assert all(service.documents[scope_id].exists(one) for one in memories)
 
 

@@ -14,12 +14,11 @@ from botocore.awsrequest import AWSResponse
 from tests.support.clients import count_calls
 from tests.support.fakes import FakeService
 from tests.support.http import Caller
-from tests.support.workers import SCOPE
+from tests.support.workers import SCOPE, project_memory
 from unsay_core.adapters.bedrock.embedding import VectorCache
 from unsay_core.adapters.scoped_session import ScopedSessions
 from unsay_core.application.index_memories import index_memories
 from unsay_core.application.ports import IndexScope, IndexTask
-from unsay_core.application.project import project_memory
 from unsay_core.bootstrap.generations import Opened, index_of, search_of
 from unsay_core.generations import KnowledgeBaseGeneration, VectorsGeneration
 
@@ -132,7 +131,9 @@ class Work:
         self.calls.clear()
 
     def projected(self, memory_id: str) -> IndexTask:
-        task = project_memory(memory_id, self.service.work_scope(self.scope_id), self.service.scope_notes)
+        task = project_memory(
+            memory_id, self.service.work_scope(self.scope_id), self.service.scope_notes, self.service.world
+        )
         assert task
         return task
 
@@ -201,6 +202,27 @@ def test_a_search_is_one_retrieve_or_one_embedding_and_one_query(
     base = Work(session, service, BASE)
     base.search.nearest("tea", **asked)
     assert dict(base.calls) == {"bedrock-agent-runtime.Retrieve": 1}
+
+
+def test_whether_many_are_still_found_is_one_search_where_little_is_left_of_the_scope(
+    session: boto3.session.Session, service: FakeService, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    work = Work(session, service, BASE)
+    index, ids = work.scope.indexes[1], [f"mem_{number}" for number in range(90)]
+    assert index.still_found(ids) == set()
+    assert dict(work.calls) == {"bedrock-agent-runtime.Retrieve": 1}
+    work.calls.clear()
+    monkeypatch.setattr(work.cloud, "Retrieve", lambda asked: shown(["mem_7", "mem_other"]))
+    assert index.still_found(ids) == {"mem_7"}
+    monkeypatch.setattr(work.cloud, "Retrieve", lambda asked: shown([f"mem_o{n}" for n in range(100)]))
+    work.calls.clear()
+    assert index.still_found(ids) == set()
+    assert dict(work.calls) == {"bedrock-agent-runtime.Retrieve": 1 + 18}, "others may hide behind them"
+
+
+def shown(ids: list[str]) -> dict[str, Any]:
+    places = [{"customDocumentLocation": {"id": memory_id}, "type": "CUSTOM"} for memory_id in ids]
+    return {"retrievalResults": [{"location": place, "content": {"text": "t"}} for place in places]}
 
 
 def test_a_query_that_is_asked_again_is_not_embedded_again(

@@ -7,10 +7,11 @@ from typing import Any
 
 import pytest
 
+from tests.support.erasing import Eraser
 from tests.support.fakes import FakeService, MemoryGraves
 from tests.support.http import ADMIN, Caller
-from unsay_core.application.graves import note_tombstone
-from unsay_core.application.ledger import Area, ref_of
+from unsay_core.application.graves import note_tombstones
+from unsay_core.application.ledger import SCOPE_TOMBSTONE, Area, ref_of
 from unsay_core.application.restore import Restored, check_restored, follow_chain
 from unsay_core.domain.scope import Action, Scope
 
@@ -32,7 +33,7 @@ class Cloud:
 
     def note(self) -> None:
         for tombstone in self.ledger.page(Area.TOMBSTONE, limit=10_000):
-            note_tombstone(ref_of(tombstone).id, self.ledger, self.graves)
+            note_tombstones([ref_of(tombstone).id], self.ledger, self.graves)
 
     def backup(self) -> dict[Any, Any]:
         return copy.deepcopy(self.ledger._entries)
@@ -149,3 +150,99 @@ def test_hundreds_of_tombstones_are_dug_again_in_stretches(cloud: Cloud) -> None
     done = cloud.check()
     assert (done.tombstones, done.erased) == (120, 60)
     assert api.listed() == []
+
+
+@pytest.mark.parametrize("record", [False, True], ids=["the ledger", "ledger and record"])
+def test_what_others_have_said_in_the_very_words_of_what_was_forgotten_stays_where_it_was_left(
+    cloud: Cloud, record: bool
+) -> None:
+    api = cloud.api
+    gone = api.remember("Alice hides a cobalt vase.")
+    others = api.remember("Alice hides a cobalt vase.", key="vase")
+    backup = cloud.backup()
+    api.forget(gone["id"])
+    assert api.get(others["id"])["status"] == "active", "the control: the forget has left it"
+    cloud.note()
+    cloud.restore(backup, record=record)
+    assert cloud.check().erased == 1
+    assert api.get(gone["id"]).status == 404
+    assert api.get(others["id"])["status"] == "active"
+    assert cloud.check().found_nothing
+
+
+def test_what_others_have_said_in_the_very_words_of_what_was_retracted_is_still_believed(
+    cloud: Cloud,
+) -> None:
+    api = cloud.api
+    wrong = api.remember("Alice is a pilot.")
+    corrected = api.remember("Alice is a baker.")
+    rejected = api.remember("Alice is a cook.")
+    others = [
+        api.remember(said["content"], key=f"k{number}")["id"]
+        for number, said in enumerate((wrong, corrected, rejected))
+    ]
+    api.dispute(rejected["id"])
+    backup = cloud.backup()
+    api.retract(wrong["id"])
+    api.correct(corrected["id"], "Alice is a tailor.", because="wrong")
+    assert api.decide(rejected["id"], "reject", reason="incorrect", version=2).status == 200
+    cloud.note()
+    cloud.restore(backup)
+    assert cloud.check().retracted == 3
+    taken_back = [api.get(each["id"])["status"] for each in (wrong, corrected, rejected)]
+    assert taken_back == ["retracted"] * 3
+    assert [api.get(each)["status"] for each in others] == ["active"] * 3
+    assert cloud.check().found_nothing
+
+
+def test_without_a_record_whoever_says_a_retracted_value_is_believed_no_more(cloud: Cloud) -> None:
+    """Nobody knows any more who was retracted: what might have been is not believed."""
+    api = cloud.api
+    wrong = api.remember("Alice is a pilot.")
+    stays = api.remember("Alice is a baker.")
+    backup = cloud.backup()
+    api.retract(wrong["id"])
+    cloud.note()
+    cloud.restore(backup, record=True)
+    assert cloud.check().retracted == 1
+    assert (api.get(wrong["id"])["status"], api.get(stays["id"])["status"]) == ("retracted", "active")
+    assert cloud.check().found_nothing
+
+
+def test_a_conversation_that_was_erased_goes_again_and_another_stays(cloud: Cloud) -> None:
+    api = cloud.api
+    for run in ("run-1", "run-2"):
+        message = {"seq": 1, "role": "user", "content": f"The saffron box of {run}."}
+        api.send("POST", f"/v1/conversations/{run}/messages", {"scope": SCOPE, "messages": [message]})
+    backup = cloud.backup()
+    eraser = Eraser(cloud.service, api)
+    eraser.finish(eraser.forget(run_id="run-1"))
+    cloud.note()
+    cloud.restore(backup)
+    assert "saffron box of run-1" in repr(cloud.ledger._entries), "the control"
+    cloud.check()
+    left = repr([cloud.ledger.page(area, limit=1_000) for area in (Area.CONVERSATION, Area.READY)])
+    assert "run-1" not in left
+    assert "saffron box of run-2" in left
+    assert cloud.check().found_nothing
+
+
+@pytest.mark.parametrize("record", [False, True], ids=["the ledger", "ledger and record"])
+def test_a_scope_that_was_erased_is_empty_again_and_refuses_what_was_said_before(
+    cloud: Cloud, record: bool
+) -> None:
+    api = cloud.api
+    api.remember("Alice hides a cobalt vase.")
+    message = {"seq": 1, "role": "user", "content": "A cobalt jug, too."}
+    api.send("POST", "/v1/conversations/run-1/messages", {"scope": SCOPE, "messages": [message]})
+    backup = cloud.backup()
+    cloud.service.clock.pass_(seconds=5)
+    eraser = Eraser(cloud.service, api)
+    eraser.finish(eraser.forget(all=True, confirm=SCOPE))
+    cloud.note()
+    cloud.restore(backup, record=record)
+    assert "cobalt" in repr(cloud.ledger._entries), "the control"
+    cloud.check()
+    assert "cobalt" not in repr(cloud.ledger._entries)
+    assert SCOPE_TOMBSTONE in cloud.ledger._entries
+    assert cloud.check().found_nothing

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from tests.support.fakes import FakeService, MemoryRegistry
 from tests.support.http import Caller, principal, quoted
+from tests.support.workers import project_memory
 from unsay_core.application.ledger import Area, Pending, pending_ref
 from unsay_core.application.ports import IndexTask
-from unsay_core.application.project import project_memory
 from unsay_core.application.scopes import NotedOnce
 from unsay_core.domain.scope import Action, Scope
 
 
 def project(service: FakeService, scope: str, memory_id: str) -> IndexTask | None:
     scope_id = service.keyring.scope_id(scope)
-    return project_memory(memory_id, service.work_scope(scope_id), service.scope_notes)
+    return project_memory(memory_id, service.work_scope(scope_id), service.scope_notes, service.world)
 
 
 def write(api: Caller, *scopes: str) -> None:
@@ -99,7 +99,7 @@ def test_the_index_is_not_asked_before_the_name_is_noted(api: Caller, service: F
 
     scope_id = service.keyring.scope_id("acme/alice")
     try:
-        project_memory(memory["id"], service.work_scope(scope_id), Down())
+        project_memory(memory["id"], service.work_scope(scope_id), Down(), service.world)
         raise AssertionError("it went on without the name")
     except RuntimeError:
         assert not service.documents[scope_id].exists(memory["id"])

@@ -14,11 +14,11 @@ import pytest
 
 from tests.support.fakes import FakeService, MemoryRegistry
 from tests.support.http import Caller
-from tests.support.workers import Workers
+from tests.support.workers import Workers, project_memory
 from unsay_core.application.index_memories import index_memories
 from unsay_core.application.ledger import Area, Delete, Pending, memory_ref, pending_ref
 from unsay_core.application.ports import IndexScope, IndexTask, WorkScope
-from unsay_core.application.project import domain_event, project_memory
+from unsay_core.application.project import domain_event
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -256,7 +256,7 @@ def test_a_forget_between_any_two_steps_of_a_put_leaves_nothing(
         erasures.append(api.forget(memory["id"])["id"])
 
     work, index = interrupted(workers, at, forget)
-    put = project_memory(memory["id"], work, MemoryRegistry())
+    put = project_memory(memory["id"], work, MemoryRegistry(), workers.service.world)
     left = workers.index(put, scope=index)
     if not erasures:
         forget()
@@ -290,7 +290,7 @@ def test_a_worker_killed_before_any_step_of_a_put_is_made_good_by_the_redelivery
     work, index = interrupted(workers, at, die)
     put = None
     try:
-        put = project_memory(memory["id"], work, MemoryRegistry())
+        put = project_memory(memory["id"], work, MemoryRegistry(), workers.service.world)
         workers.index(put, scope=index)
     except Died:
         pass
@@ -314,7 +314,7 @@ def test_a_worker_killed_before_any_step_of_a_delete_is_made_good_by_the_redeliv
     work, index = interrupted(workers, at, die)
     delete = None
     try:
-        delete = project_memory(memory["id"], work, MemoryRegistry())
+        delete = project_memory(memory["id"], work, MemoryRegistry(), workers.service.world)
         workers.index(delete, scope=index)
     except Died:
         pass
@@ -336,7 +336,7 @@ def test_a_put_that_sleeps_through_a_whole_forget_leaves_nothing(
         workers.run(memory["id"])
 
     work, index = interrupted(workers, at, forget_whole)
-    put = project_memory(memory["id"], work, MemoryRegistry())
+    put = project_memory(memory["id"], work, MemoryRegistry(), workers.service.world)
     left = workers.index(put, scope=index)
     if not erasures:
         forget_whole()
@@ -361,7 +361,7 @@ def test_a_document_stored_late_by_a_worker_that_then_died_is_removed_on_redeliv
 
     late = WorkScope(scope.id, scope.ledger, PutsLateAndDies())  # type: ignore[arg-type]
     with pytest.raises(Died):
-        project_memory(memory["id"], late, MemoryRegistry())
+        project_memory(memory["id"], late, MemoryRegistry(), workers.service.world)
     assert workers.documents.exists(memory["id"])
     assert workers.project(memory["id"]) is None
     assert workers.is_clean(memory["id"])
@@ -379,7 +379,7 @@ def test_a_document_stored_during_a_forget_is_removed_by_whoever_stored_it(
 
     late = Interrupting(scope.documents, itertools.count(), 0, forget_whole)
     interrupted = WorkScope(scope.id, scope.ledger, late)  # type: ignore[arg-type]
-    project_memory(memory["id"], interrupted, MemoryRegistry())
+    project_memory(memory["id"], interrupted, MemoryRegistry(), workers.service.world)
     assert workers.is_clean(memory["id"])
 
 
@@ -421,7 +421,7 @@ def test_a_correction_during_a_put_ends_with_the_later_version(workers: Workers,
         work, index = interrupted(
             workers, at, lambda m=memory, n=at: api.correct(m["id"], f"Alice lives in flat {n}.") and None
         )
-        put = project_memory(memory["id"], work, MemoryRegistry())
+        put = project_memory(memory["id"], work, MemoryRegistry(), workers.service.world)
         left = workers.index(put, scope=index)
         deliver_all(workers, memory["id"], [*left, put])
         version = api.get(memory["id"])["version"]

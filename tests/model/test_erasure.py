@@ -17,6 +17,7 @@ from tests.support.samples import memory
 from tests.support.transfers import opened, run
 from tests.support.workers import index_all
 from unsay_core.application.draft import Draft
+from unsay_core.application.erase import PAGE
 from unsay_core.application.ledger import Area, Delete, Put, ref_of
 from unsay_core.application.transfer_jobs import Export, Import, begin_export, begin_import
 from unsay_core.domain.audit import Event, Happening
@@ -75,7 +76,7 @@ class Scene:
         transfers = self.service.transfers[scope_id]
         return [
             *((self.eraser.ledger, name) for name in ("read", "page", "commit")),
-            (self.service.documents[scope_id], "exists"),
+            (self.service.documents[scope_id], "existing"),
             *((transfers, name) for name in ("listed", "delete")),
             *((self.intake, name) for name in ("waiting", "remove")),
             *((base, name) for name in ("states", "still_found")),
@@ -190,7 +191,7 @@ def test_twenty_five_thousand_memories_go_beside_a_twin_that_stays_and_the_worke
     eraser.run(answer, steps=20)
     _, early = tracemalloc.get_traced_memory()
     tracemalloc.stop()
-    eraser.run(answer, steps=MANY // 20 - 60)
+    eraser.run(answer, steps=MANY // PAGE - 60)
     assert len(eraser.ledger.page(Area.MEMORY, limit=MANY)) > 0
     tracemalloc.start()
     eraser.run(answer, steps=20)

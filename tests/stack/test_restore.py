@@ -9,6 +9,7 @@ import pytest
 
 from tests.support.restored import Restored, backup
 from tests.support.stack import Stack, eventually
+from unsay_core.adapters.s3.graves import S3Graves
 
 pytestmark = pytest.mark.stack
 
@@ -71,10 +72,8 @@ def _scope_id(stack: Stack, memory_id: str) -> str:
 
 def _is_noted(stack: Stack, sid: str, memory_id: str) -> bool:
     """The list of what was taken back is kept by the stream."""
-    listed = stack.aws("s3").list_objects_v2(
-        Bucket=stack.outputs["AnchorsBucket"], Prefix=f"{sid}/-tombstones/"
-    )
-    return any(memory_id in each["Key"] for each in listed.get("Contents", []))
+    listed = S3Graves(lambda: stack.aws("s3"), stack.outputs["AnchorsBucket"], sid).listed()
+    return any(grave.digest == memory_id for grave in listed)
 
 
 def _dump(stack: Stack, restored: Restored) -> str:

@@ -81,9 +81,13 @@ class MemoryDocuments:
             if there is None or there.version <= memory.version:
                 self.objects[memory.id] = memory
 
-    def delete(self, memory_id: str) -> None:
+    def delete(self, memory_ids: Sequence[str]) -> None:
         with self._lock:
-            self.objects.pop(memory_id, None)
+            for memory_id in memory_ids:
+                self.objects.pop(memory_id, None)
+
+    def existing(self, memory_ids: Sequence[str]) -> set[str]:
+        return {memory_id for memory_id in memory_ids if self.exists(memory_id)}
 
     def exists(self, memory_id: str) -> bool:
         return memory_id in self.objects
@@ -256,8 +260,8 @@ class MemoryGraves:
     def __init__(self) -> None:
         self.notes: set[Grave] = set()
 
-    def note(self, grave: Grave) -> None:
-        self.notes.add(grave)
+    def note(self, graves: Sequence[Grave]) -> None:
+        self.notes.update(graves)
 
     def listed(self) -> Iterator[Grave]:
         order = list(Standing)

@@ -10,13 +10,14 @@ from unsay_core.application.job_steps import STEPS
 from unsay_core.application.jobs import run_job, task_of
 from unsay_core.application.ledger import Area, Pending
 from unsay_core.application.ports import IndexTask
-from unsay_core.application.project import project_memory
+from unsay_core.application.project import project_memories
 from unsay_core.jobs.erasure import Erasure
 
 if TYPE_CHECKING:
     from tests.support.fakes import FakeService, MemoryDocuments
     from tests.support.http import Caller
-    from unsay_core.application.ports import IndexScope
+    from unsay_core.application.ports import IndexScope, WorkScope, World
+    from unsay_core.application.scopes import ScopeNotes
 
 
 SCOPE = "acme/alice"
@@ -39,7 +40,7 @@ class Workers:
         """One stream record."""
         service = self.service
         return project_memory(
-            memory_id, service.work_scope(self.scope_id), service.scope_notes, service.signals
+            memory_id, service.work_scope(self.scope_id), service.scope_notes, service.world
         )
 
     def index(self, *tasks: IndexTask | None, scope: IndexScope | None = None) -> list[IndexTask]:
@@ -73,6 +74,11 @@ class Workers:
         return not self.documents.exists(memory_id) and not held
 
 
+def project_memory(memory_id: str, scope: WorkScope, notes: ScopeNotes, world: World) -> IndexTask | None:
+    """One stream record that comes alone."""
+    return next(iter(project_memories([memory_id], scope, notes, world)), None)
+
+
 def index_all(service: FakeService) -> None:
     """The index catches up: what is owed is done, in every scope and generation; then receipts are proven."""
     for scope_id in list(service.ledgers):
@@ -97,7 +103,7 @@ def prove_all(service: FakeService, scope_id: str) -> None:
 
 def _index(service: FakeService, scope_id: str, owed: list[Pending], attempt: str) -> None:
     for pending in owed:
-        project_memory(pending.memory_id, service.work_scope(scope_id), service.scope_notes)
+        project_memory(pending.memory_id, service.work_scope(scope_id), service.scope_notes, service.world)
     tasks = [IndexTask(scope_id, pending.memory_id, pending.seq, pending.root_id) for pending in owed]
     index_memories(tasks, service.index_scope(scope_id), SettlingClock(service), attempt)
 

@@ -32,6 +32,7 @@ from unsay_core.application.ledger import (
     memory_ref,
     ref_of,
     reviewable_ref,
+    slot_ref,
     version_ref,
 )
 from unsay_core.domain.audit import AuditEntry, Before, sealed
@@ -337,6 +338,15 @@ class Draft:
         if memory.status is Status.ACTIVE:
             self.put(Duplicate(duplicate_digest(self._opened.keys, memory.fact), memory.id, self.seq))
             self._count(memory, 1)
+
+    def held_by(self, memory: Memory) -> list[Ref[Any]]:
+        """What has to be looked at before a memory is let go of: what leads to its statement, its slot."""
+        digest = duplicate_digest if memory.status is Status.ACTIVE else waiting_digest
+        slot = memory.fact.slot
+        return [
+            duplicate_ref(digest(self._opened.keys, memory.fact)),
+            *([slot_ref(slot)] if slot else []),
+        ]
 
     def _let_go(self, memory: Memory) -> None:
         """Undo `_hold`, unless the same has been said by another since this one came to its end.

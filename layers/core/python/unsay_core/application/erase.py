@@ -33,8 +33,7 @@ if TYPE_CHECKING:
     from unsay_core.application.jobs import Work
     from unsay_core.application.ports import JobScope, World
 
-GROUP = 20  # selected memories erased together: what they were derived into is looked up at once
-PAGE = 100
+PAGE = 95  # selected memories erased together; with the head and the receipt they are one read
 MOST_SPARED = 500  # values that a conversation shares with other sources
 LOOKED_AT = 1_000  # memories looked at in one step, if none of them is selected
 TURN = 2.0  # seconds until an erasure looks again whether it is its turn
@@ -82,7 +81,7 @@ def _erase_memories(
     """The next selected memories; the cursor moves over those that are not selected."""
     found, beyond, is_end = _next(erasure, fence, scope)
     if found:
-        chosen = [memory.id for memory in found[:GROUP]]
+        chosen = [memory.id for memory in found]
         return settle(lambda: _erase_some(chosen, erasure, fence, verdict, scope, world), world)
     after = replace(erasure, cursor=beyond)
     if is_end:

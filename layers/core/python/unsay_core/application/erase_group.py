@@ -33,8 +33,8 @@ if TYPE_CHECKING:
     from unsay_core.application.verdict import Verdict
 
 LIMIT = 100  # items in one transaction, and keys in one read, of the ledger
-RESERVED = 4  # head, audit entry, receipt, slot
-ITEMS_EACH = 6  # memory, duplicate, marker, place in the review queue, two tombstones; and what it was
+RESERVED = 5  # head, audit entry, receipt; and two that come to be there while it is decided
+ITEMS_EACH = 5  # memory, duplicate, marker, two tombstones; and what it was
 WEAKENED_AT_ONCE = 12  # memories, each with up to six items of a transaction
 STRETCH = 40  # versions, and values, of one memory in one transaction
 
@@ -51,8 +51,8 @@ class _Piece:
     @property
     def cost(self) -> int:
         """How many items of a transaction it needs at most."""
-        slot = 1 if self.memory.fact.slot else 0
-        return ITEMS_EACH + len(self.versions) + len(self.values) + slot
+        places = (self.memory.fact.slot, self.memory.review)
+        return ITEMS_EACH + len(self.versions) + len(self.values) + sum(map(bool, places))
 
 
 def erase_group(
@@ -64,24 +64,31 @@ def erase_group(
     transaction is the one in which the memories asked for go.
     """
     found = _cascade(memories, verdict, draft, opened)
-    refs = [*(memory_ref(memory.id) for memory in memories), erasure_ref(verdict.erasure_id)]
     has_evidence = erase_evidence(found.going, verdict, opened, world)
     unsaid = [*_weaken(found, verdict, opened, world)]
     restored = take_back(found, verdict, opened, world)
-    if has_evidence or found.weakened or restored is not None:
-        draft = Draft(opened, world.clock.now(), refs)
+    is_stale = has_evidence or bool(found.weakened)
     if restored is not None:
+        draft = _drafted(memories, verdict, opened, world)
         unsaid += restored
         found = _cascade(_again(memories, draft), verdict, draft, opened)  # some have a version more by now
+        is_stale = False
     values_kept = {value_digest(opened.keys, memory.fact.content) for memory in found.staying}
     *earlier, last = _batches(found.going)
-    for batch in earlier:
-        _erase(batch, draft, verdict, opened, found.why, values_kept)
+    for batch in (*earlier, last):
+        if is_stale:
+            draft = _drafted([piece.memory for piece in batch], verdict, opened, world)
+        said = unsaid if batch is last else ()
+        erasure = _erase(batch, draft, verdict, opened, found.why, values_kept, *said)
         draft.commit()
-        draft = Draft(opened, world.clock.now(), refs)
-    erasure = _erase(last, draft, verdict, opened, found.why, values_kept, *unsaid)
-    draft.commit()
+        is_stale = True
     return erasure
+
+
+def _drafted(memories: Sequence[Memory], verdict: Verdict, opened: OpenScope, world: World) -> Draft:
+    """A draft that has read some memories and the receipt."""
+    refs = [memory_ref(memory.id) for memory in memories]
+    return Draft(opened, world.clock.now(), [*refs, erasure_ref(verdict.erasure_id)])
 
 
 def _cascade(memories: Sequence[Memory], verdict: Verdict, draft: Draft, opened: OpenScope) -> Cascade:
@@ -183,6 +190,8 @@ def _erase(
     refs = [memory_ref(piece.memory.id) for piece in batch if piece.is_last]
     draft.load(*refs)
     memories = [memory for ref in refs if (memory := draft.get(ref))]
+    if draft.head.fences:
+        draft.load(*(place for memory in memories for place in draft.held_by(memory)))
     graves = _graves(batch, memories, verdict, draft, opened, values_kept)
     for grave in graves:
         draft.put(grave)

@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from unsay_core.application.ledger import Entry, Ref
-    from unsay_core.application.ports import JobScope, World
+    from unsay_core.application.ports import Index, JobScope, World
     from unsay_core.application.verdict import Verdict
     from unsay_core.jobs.erasure import Fence
 
@@ -271,18 +271,23 @@ def _holding(ids: Sequence[str], scope: JobScope) -> dict[str, str]:
         for ref in refs[at : at + 100]:
             if snapshot.get(ref) is not None:
                 found[ref.id] = "ledger" if ref.area is Area.MEMORY else "owed"
-    for memory_id in ids:
-        if memory_id not in found and scope.documents.exists(memory_id):
-            found[memory_id] = "document"
-    for at in range(0, len(ids), STATES_AT_ONCE):
-        some = ids[at : at + STATES_AT_ONCE]
-        for number, index in scope.indexes.items():
-            states = index.states(some)
-            held = [i for i in some if (state := states.get(i)) and (state.present or not state.settled)]
-            if unseen := [i for i in some if i not in held]:
-                held += index.still_found(unseen)
-            found |= {i: f"index {number}" for i in held if i not in found}
+    if left := [memory_id for memory_id in ids if memory_id not in found]:
+        found |= dict.fromkeys(scope.documents.existing(left), "document")
+    for number, index in scope.indexes.items():
+        held = _held(ids, index)
+        if unseen := [i for i in ids if i not in held]:
+            held |= set(index.still_found(unseen))
+        found |= {i: f"index {number}" for i in held if i not in found}
     return found
+
+
+def _held(ids: Sequence[str], index: Index) -> set[str]:
+    """Those of which a generation of the index says that it has them, or has not let go yet."""
+    held: set[str] = set()
+    for at in range(0, len(ids), STATES_AT_ONCE):
+        states = index.states(ids[at : at + STATES_AT_ONCE])
+        held |= {i for i, state in states.items() if state.present or not state.settled}
+    return held
 
 
 def _note_waiting(erasure: Erasure, holding: dict[str, str], scope: JobScope, world: World) -> None:

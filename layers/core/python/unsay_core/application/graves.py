@@ -15,7 +15,7 @@ from unsay_core.application.ledger import Area, Ref
 from unsay_core.domain.tombstone import Tombstone, TombstoneKind
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
     from datetime import datetime
 
     from unsay_core.application.ports import Ledger
@@ -63,16 +63,16 @@ class Grave:
 class GraveNotes(Protocol):
     """The list of one scope; what is noted once, nobody can take back."""
 
-    def note(self, grave: Grave) -> None:
-        """Note it; again changes nothing."""
+    def note(self, graves: Sequence[Grave]) -> None:
+        """Note them; again changes nothing."""
 
     def listed(self) -> Iterator[Grave]:
         """The last note of each digest and id."""
 
 
-def note_tombstone(sort: str, ledger: Ledger, graves: GraveNotes) -> None:
-    """Note the tombstone that lies at a place of the record."""
-    ref: Ref[Tombstone] = Ref(Area.TOMBSTONE, sort)
-    tombstone = ledger.read([ref]).get(ref)
-    if tombstone is not None:
-        graves.note(Grave.of(tombstone))
+def note_tombstones(sorts: Sequence[str], ledger: Ledger, graves: GraveNotes) -> None:
+    """Note the tombstones that lie at up to a hundred places of the record."""
+    refs: list[Ref[Tombstone]] = [Ref(Area.TOMBSTONE, sort) for sort in sorts]
+    found = ledger.read(refs)
+    if there := [Grave.of(tombstone) for ref in refs if (tombstone := found.get(ref))]:
+        graves.note(there)

@@ -294,12 +294,9 @@ def _admit_failure(job: Job, scope: IndexScope, clock: Clock) -> None:
 
 def _finish(jobs: Sequence[Job], scope: IndexScope, clock: Clock) -> set[IndexTask]:
     """Tell the ledger what is done; the other tasks have moved on and have to be looked at again."""
-    owed = []
-    for job in jobs:
-        if job.pending and not job.is_kept and scope.documents.exists(job.task.memory_id):
-            scope.documents.delete(job.task.memory_id)
-        elif job.pending:
-            owed.append((job, job.pending))
+    if gone := [job.task.memory_id for job in jobs if job.pending and not job.is_kept]:
+        scope.documents.delete(gone)
+    owed = [(job, job.pending) for job in jobs if job.pending]
     told = _commit(owed, lambda some: _conclusion(some, clock), scope)
     return told | {job.task for job in jobs if job.pending is None}
 

@@ -255,7 +255,7 @@ class Index(Protocol):
         """What is known of up to 10 documents."""
 
     def still_found(self, memory_ids: Sequence[str]) -> Collection[str]:
-        """Those of up to 10 that a search answers with, whatever is said of their documents."""
+        """Those that a search answers with, whatever is said of their documents."""
 
 
 class Documents(Protocol):
@@ -264,11 +264,11 @@ class Documents(Protocol):
     def put(self, memory: Memory) -> None:
         """Store a version unless a newer one is there."""
 
-    def delete(self, memory_id: str) -> None:
-        """Remove every copy."""
+    def delete(self, memory_ids: Sequence[str]) -> None:
+        """Remove every copy of each."""
 
-    def exists(self, memory_id: str) -> bool:
-        """True if any copy is there."""
+    def existing(self, memory_ids: Sequence[str]) -> set[str]:
+        """Those of which any copy is there."""
 
     def listed(self) -> Iterator[str]:
         """The ids of all memories of the scope that have a copy."""

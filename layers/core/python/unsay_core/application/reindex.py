@@ -98,9 +98,8 @@ def remove_orphans(opened: OpenScope, documents: Documents) -> None:
     listed = documents.listed()
     while stretch := list(islice(listed, AT_ONCE)):
         there = opened.ledger.read([memory_ref(memory_id) for memory_id in stretch])
-        for memory_id in stretch:
-            if there.get(memory_ref(memory_id)) is None:
-                documents.delete(memory_id)
+        if gone := [each for each in stretch if there.get(memory_ref(each)) is None]:
+            documents.delete(gone)
 
 
 def _owe(refs: list[Ref[Memory]], opened: OpenScope, world: World) -> None:

@@ -1,7 +1,8 @@
 """Restore: what a backup brought back of a scope is held against the list of what was taken back since.
 
-First the chain goes on where the record ends, then the tombstones stand again, then what they forbid is
-erased as it was the first time: by the same forget, with its cascade, its evidence and a receipt.
+First the chain goes on where the record ends, then the tombstones stand again, then what was erased is erased
+as it was the first time: by the same forget, with its cascade, its evidence and a receipt. What is erased is
+known by its id, and what is retracted by the record, so that what others have said in the same words stays.
 """
 
 from __future__ import annotations
@@ -9,15 +10,20 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from unsay_core.application.conversations import run_happening
 from unsay_core.application.digests import value_digests
 from unsay_core.application.draft import Draft
+from unsay_core.application.erase_run import parts_of
 from unsay_core.application.forget import Forget, forget
 from unsay_core.application.graves import Standing
 from unsay_core.application.ledger import (
+    SCOPE_TOMBSTONE,
     Area,
     id_tombstone_ref,
     memory_ref,
     message_ref,
+    ref_of,
+    run_ref,
     value_tombstone_ref,
 )
 from unsay_core.application.pages import Page, page_of
@@ -27,14 +33,17 @@ from unsay_core.application.take_back import TakeBack, retract
 from unsay_core.domain.audit import AuditEntry, Event, Happening
 from unsay_core.domain.errors import AlreadyForgottenError, NotFoundError
 from unsay_core.domain.lifecycle import Act, may
-from unsay_core.domain.memory import Reason, Status
+from unsay_core.domain.memory import Because, Reason, Status
 from unsay_core.domain.tombstone import TombstoneKind
-from unsay_core.extraction.conversation import Message
+from unsay_core.extraction.conversation import Message, Run
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from datetime import datetime
 
     from unsay_core.application.graves import Grave, GraveNotes
+    from unsay_core.application.keys import ScopeKeys
+    from unsay_core.application.ledger import Ref
     from unsay_core.application.ports import OpenScope, World
     from unsay_core.domain.memory import Memory
 
@@ -67,37 +76,100 @@ class Restored:
 
 
 @dataclass(frozen=True, slots=True)
-class _Standing:
-    """What must not be there: ids, values that are to be nowhere, values that nobody believes."""
+class _Known:
+    """What is known to have been taken away, by the list of tombstones and by the record.
+
+    `ids` were erased, and all that was there until `whole_until`. `taken_back` are ids that were retracted,
+    rejected or corrected as wrong, `values` those of which nobody knows whose they were: a check has dug
+    their tombstones again, because the record was lost. `runs` are the digests of erased conversations.
+    """
 
     ids: frozenset[str]
-    erased: frozenset[str]
-    buried: frozenset[str]
+    whole_until: datetime | None
+    values: frozenset[str]
+    taken_back: frozenset[str]
+    runs: Mapping[str, datetime]
 
-    @classmethod
-    def of(cls, graves: Sequence[Grave]) -> _Standing:
-        """By sort; what was lifted stands for nothing."""
-        standing = [grave for grave in graves if grave.standing is not Standing.LIFTED]
-        values = [grave for grave in standing if grave.kind is TombstoneKind.VALUE]
-        return cls(
-            ids=frozenset(grave.digest for grave in standing if grave.kind is TombstoneKind.ID),
-            erased=frozenset(grave.digest for grave in values if grave.standing is Standing.ERASED),
-            buried=frozenset(grave.digest for grave in values if grave.standing is Standing.BURIED),
-        )
+    def is_erased(self, memory: Memory) -> bool:
+        """True if the first erasure took it. What it left, because others had said the same, stays."""
+        return memory.id in self.ids or self.is_before(memory.recorded_at)
+
+    def is_before(self, at: datetime) -> bool:
+        """True for what was there when the whole scope was erased."""
+        return self.whole_until is not None and at <= self.whole_until
+
+    def is_taken_back(self, memory: Memory, keys: ScopeKeys) -> bool:
+        """True if it was believed no more."""
+        if memory.id in self.taken_back:
+            return True
+        if memory.fact.is_item or not self.values:
+            return False
+        return not self.values.isdisjoint((*value_digests(keys, memory.fact.content), *memory.earlier_values))
 
 
 def check_restored(graves: GraveNotes, opened: OpenScope, world: World) -> Restored:
     """Take away again what a backup brought back of a scope; a second time finds nothing.
 
-    Memory is bounded by the list of one scope. Raises `BusyError`, `UnavailableError`.
+    Memory is bounded by the list of one scope, and by what was taken back in it. Raises `BusyError`,
+    `UnavailableError`.
     """
-    known = list(graves.listed())
+    noted = list(graves.listed())
     follow_chain(opened, world)
-    done = Restored(tombstones=_dig_again(known, opened, world))
-    standing = _Standing.of(known)
+    done = Restored(tombstones=_dig_again(noted, opened, world))
+    known = _known(noted, opened)
     for memory in _memories(opened):
-        done += _judge(memory, standing, opened, world)
-    return done + Restored(redacted=_redact(opened, world))
+        done += _judge(memory, known, opened, world)
+    return done + Restored(redacted=_erase_runs(known, opened, world) + _redact(opened, world))
+
+
+def _known(noted: Sequence[Grave], opened: OpenScope) -> _Known:
+    """By sort; what was lifted stands for nothing."""
+    standing = [grave for grave in noted if grave.standing is not Standing.LIFTED]
+    of_scope = [grave.at for grave in standing if grave.kind is TombstoneKind.SCOPE]
+    taken_back: set[str] = set()
+    dug_again: set[int] = set()
+    runs: dict[str, datetime] = {}
+    for entry in _chain(opened):
+        happening = entry.happening
+        taken_back.update(_taken_back(happening))
+        if happening.event is Event.RESTORED:
+            dug_again.add(entry.seq)
+        if happening.event is Event.ERASED and happening.commitment:
+            runs[happening.commitment] = entry.at
+    return _Known(
+        ids=frozenset(grave.digest for grave in standing if grave.kind is TombstoneKind.ID),
+        whole_until=max(of_scope, default=None),
+        values=frozenset(_nobodys(standing, dug_again, opened)) if dug_again else frozenset(),
+        taken_back=frozenset(taken_back),
+        runs=runs,
+    )
+
+
+def _chain(opened: OpenScope) -> Iterator[AuditEntry]:
+    after: str | None = None
+    while True:
+        page = opened.ledger.page(Area.AUDIT, after=after, limit=PAGE)
+        yield from (entry for entry in page if isinstance(entry, AuditEntry))
+        if len(page) < PAGE:
+            return
+        after = ref_of(page[-1]).id
+
+
+def _taken_back(happening: Happening) -> Iterable[str]:
+    """The memories that an entry says are believed no more."""
+    if happening.event in (Event.RETRACTED, Event.REJECTED) and happening.memory_id:
+        return (happening.memory_id,)
+    is_wrong = happening.event is Event.CORRECTED and happening.reason == Because.WRONG.value
+    return happening.related if is_wrong else ()
+
+
+def _nobodys(standing: Sequence[Grave], dug_again: set[int], opened: OpenScope) -> Iterator[str]:
+    """The buried values whose tombstones a check has put, and no act that the record tells of."""
+    buried = [g for g in standing if g.kind is TombstoneKind.VALUE and g.standing is Standing.BURIED]
+    for at in range(0, len(buried), PAGE):
+        refs = [value_tombstone_ref(grave.digest) for grave in buried[at : at + PAGE]]
+        found = opened.ledger.read(refs)
+        yield from (g.digest for ref in refs if (g := found.get(ref)) and g.seq in dug_again)
 
 
 def follow_chain(opened: OpenScope, world: World) -> int:
@@ -141,7 +213,9 @@ def _dig_again(known: Sequence[Grave], opened: OpenScope, world: World) -> int:
     return dug
 
 
-def _place(grave: Grave) -> Any:
+def _place(grave: Grave) -> Ref[Any]:
+    if grave.kind is TombstoneKind.SCOPE:
+        return SCOPE_TOMBSTONE
     is_value = grave.kind is TombstoneKind.VALUE
     return value_tombstone_ref(grave.digest) if is_value else id_tombstone_ref(grave.digest)
 
@@ -156,13 +230,11 @@ def _memories(opened: OpenScope) -> Iterator[Memory]:
         after = page.next_after
 
 
-def _judge(memory: Memory, standing: _Standing, opened: OpenScope, world: World) -> Restored:
-    values = set(memory.earlier_values)
-    if not memory.fact.is_item:
-        values.update(value_digests(opened.keys, memory.fact.content))
-    if memory.id in standing.ids or values & standing.erased:
+def _judge(memory: Memory, known: _Known, opened: OpenScope, world: World) -> Restored:
+    if known.is_erased(memory):
         return Restored(erased=_forget(memory, opened, world))
-    if values & standing.buried and memory.status in (Status.ACTIVE, Status.CANDIDATE):
+    is_believed = memory.status in (Status.ACTIVE, Status.CANDIDATE)
+    if is_believed and known.is_taken_back(memory, opened.keys):
         return Restored(retracted=_retract(memory, opened, world))
     return Restored()
 
@@ -181,6 +253,40 @@ def _retract(memory: Memory, opened: OpenScope, world: World) -> int:
         return 0
     retract(TakeBack(current.id, current.version, Reason.POLICY), opened, world)
     return 1
+
+
+def _erase_runs(known: _Known, opened: OpenScope, world: World) -> int:
+    """Remove the conversations that had been erased; returns how many messages they had."""
+    after, count = None, 0
+    while True:
+        page: Page[Run] = page_of(
+            opened.ledger, Area.CONVERSATION, limit=PAGE, after=after, wanted=lambda e: isinstance(e, Run)
+        )
+        for run in page.entries:
+            erased_at = known.runs.get(opened.keys.run_digest(run.run_id))
+            if known.is_before(run.started_at) or (erased_at and run.started_at <= erased_at):
+                count += _erase_run(run.run_id, opened, world)
+        if page.next_after is None:
+            return count
+        after = page.next_after
+
+
+def _erase_run(run_id: str, opened: OpenScope, world: World) -> int:
+    """Its parts some at a time, and at last itself."""
+    count = 0
+    while True:
+        parts = parts_of(run_id, opened.ledger, AT_ONCE)
+        refs = [*map(ref_of, parts)] or [run_ref(run_id)]
+
+        def remove(draft: Draft, refs: Sequence[Ref[Any]] = refs) -> None:
+            for ref in refs:
+                draft.delete(ref)
+            draft.record(run_happening(Event.ERASED, run_id, opened, channel="restore"))
+
+        change(remove, opened, world, lambda refs=refs: refs)  # type: ignore[misc]
+        if not parts:
+            return count
+        count += sum(isinstance(part, Message) for part in parts)
 
 
 def _redact(opened: OpenScope, world: World) -> int:

@@ -45,7 +45,7 @@ from unsay_core.application.keys import Keyring
 from unsay_core.application.ledger import Area, Ref, pending_ref, ready_ref
 from unsay_core.application.metering import Gauges, Meter
 from unsay_core.application.ports import AuditScope, IndexScope, IndexTask, JobScope, OpenScope, TransferScope
-from unsay_core.application.project import project_memory
+from unsay_core.application.project import project_memories
 from unsay_core.application.quotas import Allowance
 from unsay_core.application.rewording import Editor
 from unsay_core.application.scopes import NotedOnce
@@ -338,12 +338,12 @@ class NoDocuments:
     def put(self, memory: Memory) -> None:
         """Nothing to copy to."""
 
-    def delete(self, memory_id: str) -> None:
+    def delete(self, memory_ids: Sequence[str]) -> None:
         """Nothing was copied."""
 
-    def exists(self, memory_id: str) -> bool:
-        """Never."""
-        return False
+    def existing(self, memory_ids: Sequence[str]) -> set[str]:
+        """None."""
+        return set()
 
     def listed(self) -> Iterator[str]:
         """None."""
@@ -456,7 +456,7 @@ class Chores:
             self._bring(tasks, scope)
 
     def _task(self, memory_id: str, scope: IndexScope) -> IndexTask | None:
-        project_memory(memory_id, scope, self._notes)
+        project_memories([memory_id], scope, self._notes, self._service.world)
         pending = scope.ledger.read([pending_ref(memory_id)]).get(pending_ref(memory_id))
         return IndexTask(scope.id, memory_id, pending.seq, pending.root_id) if pending else None
 

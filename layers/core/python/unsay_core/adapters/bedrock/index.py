@@ -12,7 +12,7 @@ from unsay_core.adapters.searchable import searchable
 from unsay_core.application.ports import DocumentState
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Collection, Mapping, Sequence
 
     from mypy_boto3_bedrock_agent import AgentsforBedrockClient
     from mypy_boto3_bedrock_agent_runtime import AgentsforBedrockRuntimeClient
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from unsay_core.domain.memory import Memory
 
 MOST_EITHER = 5  # members of one "or" in a filter
+MOST_SHOWN = 100  # results of one search
 _PRESENT = frozenset({"INDEXED", "PARTIALLY_INDEXED", "METADATA_PARTIALLY_INDEXED"})
 _FAILED = frozenset({"FAILED", "IGNORED", "METADATA_UPDATE_FAILED"})
 _ABSENT = frozenset({"NOT_FOUND"})
@@ -68,26 +69,32 @@ class KnowledgeBaseIndex:
         }
 
     def still_found(self, memory_ids: Sequence[str]) -> Collection[str]:
-        """One search for each few that only these can answer: whatever is asked, one of them is nearest."""
+        """One search that answers with the whole scope, if there is so little left of it.
+
+        Else one for each few that only these can answer: whatever is asked, one of them is nearest.
+        """
+        if len(memory_ids) > MOST_EITHER and len(shown := self._answers()) < MOST_SHOWN:
+            return {found for found in shown if found in memory_ids}
         stretches = (memory_ids[at : at + MOST_EITHER] for at in range(0, len(memory_ids), MOST_EITHER))
         return {found for some in stretches for found in self._found(some)}
 
-    def _found(self, memory_ids: Sequence[str]) -> Iterator[str]:
+    def _found(self, memory_ids: Sequence[str]) -> list[str]:
         these = one_of([{"equals": {"key": "memory", "value": each}} for each in memory_ids])
+        return [found for found in self._answers(these) if found in memory_ids]
+
+    def _answers(self, *narrower: Mapping[str, Any]) -> list[str]:
         with translated("the knowledge base"):
             answer = self._search().retrieve(
                 knowledgeBaseId=self._source["knowledgeBaseId"],
                 retrievalQuery={"text": "memory"},
                 retrievalConfiguration={
                     "vectorSearchConfiguration": {
-                        "numberOfResults": 100,
-                        "filter": scope_filter(self._scope_id, these),
+                        "numberOfResults": MOST_SHOWN,
+                        "filter": scope_filter(self._scope_id, *narrower),
                     }
                 },
             )
-        for result in answer["retrievalResults"]:
-            if (found := result["location"]["customDocumentLocation"]["id"]) in memory_ids:
-                yield found
+        return [each["location"]["customDocumentLocation"]["id"] for each in answer["retrievalResults"]]
 
 
 def _state(status: str) -> DocumentState:

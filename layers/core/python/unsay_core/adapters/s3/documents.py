@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from posixpath import commonprefix
 from typing import TYPE_CHECKING, Any
 
 from botocore.exceptions import ClientError
@@ -9,9 +10,10 @@ from botocore.exceptions import ClientError
 from unsay_core.adapters.aws_errors import translated
 from unsay_core.adapters.records import to_record
 from unsay_core.contracts import exact_json
+from unsay_core.domain.errors import UnavailableError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Sequence
 
     from mypy_boto3_s3 import S3Client
 
@@ -20,6 +22,7 @@ if TYPE_CHECKING:
 _MISSING = frozenset({"404", "NoSuchKey", "NotFound"})
 _LOST_RACE = frozenset({"PreconditionFailed", "ConditionalRequestConflict", "412", "409"})
 ROUNDS = 5
+MOST = 1_000  # objects in one request
 _SUFFIX = ".json"
 
 
@@ -45,22 +48,35 @@ class S3Documents:
                 return
         raise RuntimeError("a document kept changing while it was written")
 
-    def delete(self, memory_id: str) -> None:
-        """Remove the object; the bucket keeps no versions."""
-        with translated("the document store"):
-            self._client().delete_object(Bucket=self._bucket, Key=self._key(memory_id))
+    def delete(self, memory_ids: Sequence[str]) -> None:
+        """One request for every thousand objects; the bucket keeps no versions."""
+        for at in range(0, len(memory_ids), MOST):
+            keys = [self._key(each) for each in memory_ids[at : at + MOST]]
+            wanted: Any = {"Objects": [{"Key": key} for key in keys], "Quiet": True}
+            with translated("the document store"):
+                answer = self._client().delete_objects(Bucket=self._bucket, Delete=wanted)
+            if answer.get("Errors"):
+                raise UnavailableError("the document store kept an object that was to be removed")
 
-    def exists(self, memory_id: str) -> bool:
-        """True if the object is there.
+    def existing(self, memory_ids: Sequence[str]) -> set[str]:
+        """One request for every thousand objects that lie between those asked about, or for each of these.
 
         Asked by listing: a role that may list one prefix only gets 403, not 404, for an object that is not
         there.
         """
-        with translated("the document store"):
-            found = self._client().list_objects_v2(
-                Bucket=self._bucket, Prefix=self._key(memory_id), MaxKeys=1
-            )
-        return found["KeyCount"] > 0
+        wanted = sorted(map(self._key, set(memory_ids)))
+        found: set[str] = set()
+        while wanted:
+            first, last = wanted[0], wanted[-1]
+            with translated("the document store"):
+                answer = self._client().list_objects_v2(
+                    Bucket=self._bucket, Prefix=commonprefix([first, last]), StartAfter=first[:-1]
+                )
+            there = [each["Key"] for each in answer.get("Contents", [])]
+            found.update(there)
+            looked_to = there[-1] if answer["IsTruncated"] else last
+            wanted = [key for key in wanted if key > looked_to]
+        return {each for each in memory_ids if self._key(each) in found}
 
     def listed(self) -> Iterator[str]:
         """One request for every thousand objects."""
