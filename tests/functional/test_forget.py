@@ -91,6 +91,27 @@ def test_a_forgotten_value_does_not_come_back_in_any_disguise(api: Caller, again
     assert api.remember("Alice lived in Lisbon.").status == 201
 
 
+@pytest.mark.parametrize(
+    "again",
+    [
+        "1. Alice lives in Lisbon.",
+        "✅ Alice lives in Lisbon! 🎉",
+        "Alice lives in Lisbon -",
+        "Alice\u3164lives\u3164in\u3164Lisbon.",
+        "Alice\u200blives\u2060in\u00adLisbon.",
+    ],
+)
+def test_a_forgotten_value_does_not_come_back_in_a_dress(api: Caller, again: str) -> None:
+    api.forget(api.remember(LISBON)["id"])
+    answer = api.remember(again)
+    assert (answer.status, answer.code) == (409, "tombstoned")
+    assert api.batch([{"content": again}])["results"][0]["problem"]["code"] == "tombstoned"
+    message = {"seq": 1, "role": "user", "content": f"{again} I like tea."}
+    api.send("POST", "/v1/conversations/run-1/messages", {"scope": "acme/alice", "messages": [message]})
+    assert api.listed() == []
+    assert api.remember("1. Alice lives in Porto. 🎉").status == 201
+
+
 @pytest.mark.parametrize("fields", [{"kind": "episodic"}, {"key": "home"}, {"data": 1}, {"importance": 1}])
 def test_a_value_is_its_words_whatever_is_said_beside_them(api: Caller, fields: dict[str, object]) -> None:
     api.forget(api.remember(LISBON)["id"])

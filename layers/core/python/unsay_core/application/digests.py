@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING
 
 from unsay_core.application.keys import content_commitment
 from unsay_core.domain.duplicate import identity
-from unsay_core.domain.tombstone import NORMALISERS
+from unsay_core.domain.readings import readings
+from unsay_core.domain.tombstone import NORMALISER, NORMALISERS
 from unsay_core.retrieval.lexicon import Wording
 from unsay_core.retrieval.postings import pack_wording
 
@@ -30,17 +31,20 @@ def waiting_digest(keys: ScopeKeys, fact: Fact) -> str:
 
 def value_digest(keys: ScopeKeys, content: str) -> str:
     """Under this the tombstone of a content is written: the newest normaliser's digest."""
-    return value_digests(keys, content)[0]
+    return keys.tombstone_digest(NORMALISERS[NORMALISER](content), NORMALISER)
 
 
 def value_digests(
     keys: ScopeKeys, content: str, normalisers: Mapping[int, Normaliser] = NORMALISERS
 ) -> tuple[str, ...]:
-    """Under any of these its tombstone may lie: one of each normaliser ever released, newest first."""
-    return tuple(
-        keys.tombstone_digest(normalisers[version](content), version)
-        for version in sorted(normalisers, reverse=True)
-    )
+    """Under any of these its tombstone may lie: one of each normaliser ever released, newest first.
+
+    And of whatever else the content may say, as the newest would have written it.
+    """
+    newest = max(normalisers)
+    forms = {version: normalisers[version](content) for version in sorted(normalisers, reverse=True)}
+    written = [keys.tombstone_digest(form, version) for version, form in forms.items()]
+    return (*written, *(keys.tombstone_digest(form, newest) for form in readings(content, forms[newest])))
 
 
 def keyed_wording(keys: ScopeKeys, content: str) -> bytes:
