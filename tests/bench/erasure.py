@@ -13,9 +13,12 @@ import resource
 import sys
 import tempfile
 import time
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+import boto3
 
 from local.place import Place
 from tests.support.erasing import Eraser
@@ -24,15 +27,15 @@ from tests.support.http import ADMIN, Caller
 from tests.support.samples import memory
 from tests.support.stack import free_port, start, stop
 from unsay_core.adapters.sqlite import LedgerFile, SqliteLedger
+from unsay_core.adapters.world import real_world
 from unsay_core.application.draft import Draft
 from unsay_core.application.ledger import Area, Delete, Put, ref_of
+from unsay_core.bootstrap.operator import Operator
 from unsay_core.domain.audit import Event, Happening
 from unsay_core.domain.scope import Action, Scope
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
-
-    import httpx
 
     from tests.support.stack import Stack
     from unsay_core.application.ports import Ledger, OpenScope, World
@@ -123,19 +126,33 @@ def _in_process(folder: Path, many: int) -> None:
 def _on_stack(folder: Path, many: int, indexed: int) -> None:
     place = Place(free_port(), folder / "state")
     stack = start(place)
+    os.environ["AWS_ENDPOINT_URL"] = stack.endpoint_url
     try:
-        _measured(stack, many, indexed)
+        found = erase_on(stack, many, indexed, _tell)
     finally:
         stop(place)
+    _tell("erased", f"{found.receipt['erased']:,}")
+    _tell("peak memory of the jobs λ", f"{found.peaks[0]} MB at first, {max(found.peaks)} MB in the end")
+    _tell("twin the same", str(found.twin_before == found.twin_after))
+    _tell("left", repr(found.left))
 
 
-def _measured(stack: Stack, many: int, indexed: int) -> None:
-    import boto3
+@dataclass
+class Erased:
+    """How an erasure on a stack went; `peaks` is the memory that the jobs λ had by and by, in MB."""
 
-    from unsay_core.adapters.world import real_world
-    from unsay_core.bootstrap.operator import Operator
+    receipt: Any
+    peaks: list[int]
+    twin_before: tuple[str, list[str]]
+    twin_after: tuple[str, list[str]]
+    left: list[Any]
 
-    os.environ["AWS_ENDPOINT_URL"] = stack.endpoint_url
+
+def erase_on(stack: Stack, many: int, indexed: int, tell: Callable[[str, str], None]) -> Erased:
+    """Erase a whole scope of so many memories, beside a twin that stays; some of both are in the index.
+
+    `AWS_ENDPOINT_URL` names the stack's cloud.
+    """
     session = boto3.session.Session("test", "test", region_name="us-east-1")
     operator, world = Operator(session, stack.outputs, real_world()), real_world()
     gone, twin = (operator.open_scope(Scope.parse(name)) for name in (GONE, TWIN))
@@ -143,55 +160,50 @@ def _measured(stack: Stack, many: int, indexed: int) -> None:
     for scope, known in ((gone, indexed), (twin, min(indexed, SOME))):
         remember(scope, world, known)
         fill(scope, world, many, beginning=known)
-    _tell("put in", f"{2 * many:,} in {time.monotonic() - began:.0f} s")
+    tell("put in", f"{2 * many:,} in {time.monotonic() - began:.0f} s")
     while any(scope.ledger.page(Area.PENDING, limit=1) for scope in (gone, twin)):
         time.sleep(1)
-    _tell("and indexed", f"{indexed:,} of the one after {time.monotonic() - began:.0f} s")
+    tell("and indexed", f"{indexed:,} of the one after {time.monotonic() - began:.0f} s")
 
-    def stores_of_twin() -> tuple[str, int]:
-        return digest(twin.ledger), len(list(operator.documents(twin).listed()))
+    def stores_of_twin() -> tuple[str, list[str]]:
+        return digest(twin.ledger), list(operator.documents(twin).listed())
 
-    before, began = stores_of_twin(), time.monotonic()
-    with stack.client() as client:
-        receipt, peaks = erased(client, lambda what: _tell(what, f"{time.monotonic() - began:.0f} s"))
-    _tell("erased", f"{receipt['erased']:,}")
-    _tell("peak memory of the jobs λ", f"{peaks[0]} MB at first, {max(peaks)} MB in the end")
-    _tell("twin the same", f"{stores_of_twin() == before}, {before[1]} documents")
-    left = [*gone.ledger.page(Area.MEMORY, limit=1), *operator.documents(gone).listed()]
-    _tell("memories left", str(len(left)))
+    before = stores_of_twin()
+    receipt, peaks = _watched(stack, tell)
+    left = [*gone.ledger.page(Area.MEMORY, limit=9), *islice(operator.documents(gone).listed(), 9)]
+    return Erased(receipt, peaks, before, stores_of_twin(), left)
 
 
-def erased(client: httpx.Client, tell: Callable[[str], None]) -> tuple[Any, list[int]]:
-    """A whole scope erased, and how: its receipt, and the memory that the jobs λ had meanwhile, in MB."""
+def _watched(stack: Stack, tell: Callable[[str, str], None]) -> tuple[Any, list[int]]:
+    """The receipt of a forget of the whole scope, once it is complete."""
     body = {"scope": GONE, "selector": {"all": True, "confirm": GONE}, "reason": "user_request"}
-    answer = client.post("/v1/forget", json=body)
-    tell("answered after")
-    where, told, peaks = f"/v1/erasures/{answer.json()['id']}", set[str](), []
-
-    def completed() -> Any:
-        receipt = client.get(where, params={"scope": GONE}).json()
-        for store in receipt["stores"]:
-            if store["state"] == "absent" and store["store"] not in told:
-                told.add(store["store"])
-                tell(f"{store['store']} says absent after")
-        if peak := _peak("FunctionsJobs"):
-            peaks.append(peak)
-        return receipt if receipt["state"] == "complete" else None
-
-    while (receipt := completed()) is None:
-        time.sleep(0.5)
-    tell("complete after")
-    return receipt, peaks
+    began, told, peaks = time.monotonic(), set[str](), []
+    with stack.client() as client:
+        answer = client.post("/v1/forget", json=body)
+        tell("answered after", f"{(time.monotonic() - began) * 1_000:.0f} ms")
+        while True:
+            receipt = client.get(f"/v1/erasures/{answer.json()['id']}", params={"scope": GONE}).json()
+            for store in receipt["stores"]:
+                if store["state"] == "absent" and store["store"] not in told:
+                    told.add(store["store"])
+                    tell(f"{store['store']}: absent after", f"{time.monotonic() - began:.0f} s")
+            peaks += [peak] if (peak := _peak("FunctionsJobs", stack.pid)) else []
+            if receipt["state"] == "complete":
+                tell("complete after", f"{time.monotonic() - began:.0f} s")
+                return receipt, peaks
+            time.sleep(0.5)
 
 
-def _peak(function: str) -> int:
-    """The most memory in MB that a process of a function has had, of those that run."""
+def _peak(function: str, server: int) -> int:
+    """The most memory in MB that a process of a function has had, of those that a local cloud runs."""
     found = [0]
     for process in Path("/proc").glob("[0-9]*"):
         try:
             if f"AWS_LAMBDA_FUNCTION_NAME=unsay-dev-{function}" not in (process / "environ").read_text():
                 continue
             status = (process / "status").read_text()
+            if f"PPid:\t{server}\n" not in status:
+                continue
         except (OSError, UnicodeDecodeError):
             continue
         found += [int(line.split()[1]) // 1024 for line in status.splitlines() if line.startswith("VmHWM")]

@@ -17,7 +17,7 @@ from tests.support.http import Caller, event, principal
 from unsay_core import settings
 from unsay_core.adapters.messaging import body_of_task, event_of_batch
 from unsay_core.application.access import first_admin, store_key
-from unsay_core.application.ledger import Area
+from unsay_core.application.ledger import Area, ref_of
 from unsay_core.application.ports import IndexTask, UnreadableError
 from unsay_core.domain.errors import UnavailableError
 from unsay_core.domain.memory import Memory
@@ -146,6 +146,43 @@ def test_a_memory_that_is_forgotten_after_its_batch_was_read_leaves_no_document(
     records = [stream_record(scope_id, Area.PENDING, one, at) for at, one in enumerate((gone, stays))]
     assert failures(handlers["project"].handler({"Records": records}, CONTEXT)) == []
     assert (documents.exists(gone), documents.exists(stays)) == (False, True)
+
+
+def test_of_what_is_done_together_the_first_that_fails_comes_again_and_the_others_are_done(
+    api: Caller, service: FakeService, handlers: dict[str, ModuleType], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    memories = [api.remember(f"Fact {number}.")["id"] for number in range(4)]
+    (scope_id,) = service.ledgers
+    documents = service.documents[scope_id]
+    put = documents.put
+
+    def refused(memory: Memory) -> None:
+        if memory.id in memories[2:]:
+            raise UnavailableError("the document store is away")
+        put(memory)
+
+    monkeypatch.setattr(documents, "put", refused)
+    records = [stream_record(scope_id, Area.PENDING, one, at) for at, one in enumerate(memories)]
+    assert failures(handlers["project"].handler({"Records": records}, CONTEXT)) == ["2"]
+    assert [task.memory_id for task in service.queue.tasks] == memories[:2]
+    monkeypatch.undo()
+    assert sorted(documents.objects) == sorted(memories[:2])
+
+
+def test_the_tombstones_of_a_batch_are_noted_together(
+    api: Caller, service: FakeService, handlers: dict[str, ModuleType], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for number in range(30):
+        api.forget(api.remember(f"Fact {number}.")["id"])
+    (scope_id,) = service.ledgers
+    graves, noted = service.graves[scope_id], list[int]()
+    note = graves.note
+    monkeypatch.setattr(graves, "note", lambda some: noted.append(len(some)) or note(some))
+    tombstones = [ref_of(each).id for each in service.ledgers[scope_id].page(Area.TOMBSTONE, limit=100)]
+    records = [stream_record(scope_id, Area.TOMBSTONE, sort, at) for at, sort in enumerate(tombstones)]
+    assert failures(handlers["project"].handler({"Records": records}, CONTEXT)) == []
+    assert noted == [60]
+    assert len(list(graves.listed())) == 60
 
 
 def test_a_batch_whose_work_cannot_be_sent_comes_again_whole(

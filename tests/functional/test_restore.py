@@ -246,3 +246,26 @@ def test_a_scope_that_was_erased_is_empty_again_and_refuses_what_was_said_before
     assert "cobalt" not in repr(cloud.ledger._entries)
     assert SCOPE_TOMBSTONE in cloud.ledger._entries
     assert cloud.check().found_nothing
+
+
+def test_what_others_have_said_too_comes_back_without_the_conversation_that_was_erased(cloud: Cloud) -> None:
+    api = cloud.api
+    said = {"run_id": "run-1", "message_seqs": [1], "quote": "I have a saffron box."}
+    both = api.remember("Alice has a box.", source=said)
+    api.remember("Alice has a box.", source={"run_id": "run-2", "message_seqs": [1]})
+    lone = api.remember("Alice has a dog.", source={**said, "quote": "My dog likes saffron."})
+    backup = cloud.backup()
+    cloud.service.clock.pass_(seconds=5)
+    message = {"seq": 1, "role": "user", "content": "I have a saffron box."}
+    api.send("POST", "/v1/conversations/run-1/messages", {"scope": SCOPE, "messages": [message]})
+    eraser = Eraser(cloud.service, api)
+    eraser.finish(eraser.forget(run_id="run-1"))
+    cloud.note()
+    cloud.restore(backup)
+    assert "saffron" in repr(cloud.ledger._entries), "the control"
+    done = cloud.check()
+    assert (done.erased, done.redacted) == (1, 1)
+    assert "saffron" not in repr(cloud.ledger._entries)
+    assert api.get(lone["id"]).status == 404
+    assert api.get(both["id"])["status"] == "candidate"
+    assert cloud.check().found_nothing

@@ -10,10 +10,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from unsay_core.application.conversations import run_happening
 from unsay_core.application.digests import value_digests
 from unsay_core.application.draft import Draft
-from unsay_core.application.erase_run import parts_of
 from unsay_core.application.forget import Forget, forget
 from unsay_core.application.graves import Standing
 from unsay_core.application.ledger import (
@@ -23,11 +21,11 @@ from unsay_core.application.ledger import (
     memory_ref,
     message_ref,
     ref_of,
-    run_ref,
     value_tombstone_ref,
 )
 from unsay_core.application.pages import Page, page_of
 from unsay_core.application.redaction import Graves
+from unsay_core.application.restore_runs import ErasedRuns, erase_runs_again, leave_runs
 from unsay_core.application.settle import change, settle
 from unsay_core.application.take_back import TakeBack, retract
 from unsay_core.domain.audit import AuditEntry, Event, Happening
@@ -35,10 +33,10 @@ from unsay_core.domain.errors import AlreadyForgottenError, NotFoundError
 from unsay_core.domain.lifecycle import Act, may
 from unsay_core.domain.memory import Because, Reason, Status
 from unsay_core.domain.tombstone import TombstoneKind
-from unsay_core.extraction.conversation import Message, Run
+from unsay_core.extraction.conversation import Message
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
     from datetime import datetime
 
     from unsay_core.application.graves import Grave, GraveNotes
@@ -79,24 +77,20 @@ class Restored:
 class _Known:
     """What is known to have been taken away, by the list of tombstones and by the record.
 
-    `ids` were erased, and all that was there until `whole_until`. `taken_back` are ids that were retracted,
-    rejected or corrected as wrong, `values` those of which nobody knows whose they were: a check has dug
-    their tombstones again, because the record was lost. `runs` are the digests of erased conversations.
+    `ids` were erased. `taken_back` are ids that were retracted, rejected or corrected as wrong, `values`
+    those of which nobody knows whose they were: a check has dug their tombstones again, because the record
+    was lost.
     """
 
     ids: frozenset[str]
-    whole_until: datetime | None
     values: frozenset[str]
     taken_back: frozenset[str]
-    runs: Mapping[str, datetime]
+    runs: ErasedRuns
 
     def is_erased(self, memory: Memory) -> bool:
         """True if the first erasure took it. What it left, because others had said the same, stays."""
-        return memory.id in self.ids or self.is_before(memory.recorded_at)
-
-    def is_before(self, at: datetime) -> bool:
-        """True for what was there when the whole scope was erased."""
-        return self.whole_until is not None and at <= self.whole_until
+        until = self.runs.whole_until
+        return memory.id in self.ids or (until is not None and memory.recorded_at <= until)
 
     def is_taken_back(self, memory: Memory, keys: ScopeKeys) -> bool:
         """True if it was believed no more."""
@@ -119,7 +113,7 @@ def check_restored(graves: GraveNotes, opened: OpenScope, world: World) -> Resto
     known = _known(noted, opened)
     for memory in _memories(opened):
         done += _judge(memory, known, opened, world)
-    return done + Restored(redacted=_erase_runs(known, opened, world) + _redact(opened, world))
+    return done + Restored(redacted=erase_runs_again(known.runs, opened, world) + _redact(opened, world))
 
 
 def _known(noted: Sequence[Grave], opened: OpenScope) -> _Known:
@@ -138,10 +132,9 @@ def _known(noted: Sequence[Grave], opened: OpenScope) -> _Known:
             runs[happening.commitment] = entry.at
     return _Known(
         ids=frozenset(grave.digest for grave in standing if grave.kind is TombstoneKind.ID),
-        whole_until=max(of_scope, default=None),
         values=frozenset(_nobodys(standing, dug_again, opened)) if dug_again else frozenset(),
         taken_back=frozenset(taken_back),
-        runs=runs,
+        runs=ErasedRuns(runs, max(of_scope, default=None)),
     )
 
 
@@ -236,7 +229,7 @@ def _judge(memory: Memory, known: _Known, opened: OpenScope, world: World) -> Re
     is_believed = memory.status in (Status.ACTIVE, Status.CANDIDATE)
     if is_believed and known.is_taken_back(memory, opened.keys):
         return Restored(retracted=_retract(memory, opened, world))
-    return Restored()
+    return Restored(redacted=leave_runs(memory, known.runs, opened, world))
 
 
 def _forget(memory: Memory, opened: OpenScope, world: World) -> int:
@@ -253,40 +246,6 @@ def _retract(memory: Memory, opened: OpenScope, world: World) -> int:
         return 0
     retract(TakeBack(current.id, current.version, Reason.POLICY), opened, world)
     return 1
-
-
-def _erase_runs(known: _Known, opened: OpenScope, world: World) -> int:
-    """Remove the conversations that had been erased; returns how many messages they had."""
-    after, count = None, 0
-    while True:
-        page: Page[Run] = page_of(
-            opened.ledger, Area.CONVERSATION, limit=PAGE, after=after, wanted=lambda e: isinstance(e, Run)
-        )
-        for run in page.entries:
-            erased_at = known.runs.get(opened.keys.run_digest(run.run_id))
-            if known.is_before(run.started_at) or (erased_at and run.started_at <= erased_at):
-                count += _erase_run(run.run_id, opened, world)
-        if page.next_after is None:
-            return count
-        after = page.next_after
-
-
-def _erase_run(run_id: str, opened: OpenScope, world: World) -> int:
-    """Its parts some at a time, and at last itself."""
-    count = 0
-    while True:
-        parts = parts_of(run_id, opened.ledger, AT_ONCE)
-        refs = [*map(ref_of, parts)] or [run_ref(run_id)]
-
-        def remove(draft: Draft, refs: Sequence[Ref[Any]] = refs) -> None:
-            for ref in refs:
-                draft.delete(ref)
-            draft.record(run_happening(Event.ERASED, run_id, opened, channel="restore"))
-
-        change(remove, opened, world, lambda refs=refs: refs)  # type: ignore[misc]
-        if not parts:
-            return count
-        count += sum(isinstance(part, Message) for part in parts)
 
 
 def _redact(opened: OpenScope, world: World) -> int:
