@@ -16,7 +16,7 @@ from tests.support.http import ADMIN, Caller
 from tests.support.samples import AT
 from tests.support.workers import index_all
 from unsay_core.application.draft import Draft
-from unsay_core.application.erase import GROUP
+from unsay_core.application.erase import PAGE
 from unsay_core.application.ledger import memory_ref
 from unsay_core.domain.scope import Action, Scope
 
@@ -125,7 +125,7 @@ def test_several_at_once_and_all_of_them(scene: Merged) -> None:
 
 def test_a_member_that_is_to_go_in_a_later_step_is_not_brought_back() -> None:
     scene = Merged(PLAIN, NOW)
-    others = [scene.remember(f"Bob has {n} cats.") for n in range(GROUP)]
+    others = [scene.remember(f"Bob has {n} cats.") for n in range(PAGE)]
     scene.ids[ZEBRA] = scene.remember(ZEBRA)
     scene.merge()
     gone = [scene.ids[PLAIN], *others, scene.ids[ZEBRA]]
@@ -134,7 +134,7 @@ def test_a_member_that_is_to_go_in_a_later_step_is_not_brought_back() -> None:
     held = scene.eraser.ledger.read([memory_ref(scene.ids[ZEBRA])]).memories()
     assert [memory.status for memory in held] == ["superseded"], "the control: it is not its turn yet"
     receipt = scene.eraser.finish(answer)
-    assert (receipt["matched"], scene.outcomes(receipt)[NOW]) == (GROUP + 2, ("merged", "restored"))
+    assert (receipt["matched"], scene.outcomes(receipt)[NOW]) == (PAGE + 2, ("merged", "restored"))
     assert "zebra" not in scene.service.dump()
     assert scene.api.listed() == [NOW]
 

@@ -53,6 +53,7 @@ class Scene:
         self.api.correct(old, "Alice is 31.")
         for number in range(3):
             self.api.remember(f"Alice has {number} cats.", tags=["x"])
+        Talk(self.api, "run-9").say("I see.", "Alice lives in Lisbon.", role="assistant")
         self.kept = self.api.remember("Alice plays chess.")["id"]
         index_all(self.service)
         self._files()

@@ -42,6 +42,11 @@ class Life:
         change = {"content": f"Ana keeps a {word} in a bag.", "because": "changed", "note": f"says {word}"}
         correct = f"/v1/memories/{old['id']}/correct"
         self.memory = self.call("POST", correct, change, **{"If-Match": '"2"'})["id"]
+        # Another conversation says what the memory says, and no memory was made of it.
+        self.other = f"/v1/conversations/other-{word[:9]}"
+        again = f"Noted.\nAna keeps a {word} in a bag.\nAnything else?"
+        echo = {"messages": [{"seq": 1, "role": "assistant", "content": again}]}
+        self.call("POST", f"{self.other}/messages", {**self.scope, **echo})
         self.call(
             "POST",
             f"/v1/memories/{self.memory}/dispute",
@@ -81,6 +86,10 @@ class Life:
         (link,) = waiting["result"]["uploads"]
         httpx.put(link["url"], content=self.word).raise_for_status()
 
+    def echoed(self) -> str:
+        """What the other conversation says by now."""
+        return str(self.call("GET", self.other)["messages"][0]["content"])
+
     def is_indexed(self) -> bool:
         found = [self.call("GET", f"/v1/memories/{each}") for each in (self.memory, self.kept)]
         return {each["index"]["state"] for each in found} == {"indexed"}
@@ -112,6 +121,7 @@ def test_a_search_of_its_own_finds_it_everywhere_before_and_nowhere_after(
         assert [store for store in found if store.startswith("vectors ")], (life.word, "and in the index")
         assert not [store for store in found if store.startswith(NEVER)], (life.word, "and never in these")
     one, everything, twin = lives.values()
+    assert one.word in one.echoed(), "the control: it is said where no memory was made of it"
     before = twin.stores()
 
     receipt = one.call("DELETE", f"/v1/memories/{one.memory}", query={"reason": "user_request"})
@@ -127,6 +137,8 @@ def test_a_search_of_its_own_finds_it_everywhere_before_and_nowhere_after(
         assert all(store["proof"] for store in done["stores"])
         assert life.stores() == set(), life.word
     assert twin.stores() == before, "the control: the twin's is found where it was"
+    assert one.echoed() == "Noted.\n[redacted]\nAnything else?"
+    assert twin.word in twin.echoed(), "the control"
     listed = one.call("GET", "/v1/memories")["items"]
     assert [memory["content"] for memory in listed] == ["Ana plays chess."]
     assert everything.call("GET", "/v1/memories")["items"] == []

@@ -253,7 +253,7 @@ def _message(
 
 def _store(messages: Sequence[Message], draft: Draft, opened: OpenScope) -> None:
     """Keep messages without what may not be kept, in the name of one audit entry."""
-    graves = Graves((text for m in messages for text in strings([m.blocks, m.name])), draft, opened)
+    graves = Graves.over((text for m in messages for text in strings([m.blocks, m.name])), draft, opened)
     redacted = False
     for message in messages:
         (blocks, _), reasons = graves.cleared([message.blocks, message.name], message.said_at)

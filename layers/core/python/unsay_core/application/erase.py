@@ -2,7 +2,8 @@
 
 Memories with all that goes along; conversations; what else lies about of a whole scope. Then a sweep that
 looks everywhere again and trusts nothing of what was done before; only when it finds nothing does the fence
-go. Then the proof: documents and every generation of the index are asked, id by id, until they have let go.
+go. Then the files, and the messages that say what is buried. Then the proof: documents and every generation
+of the index are asked, id by id, until they have let go.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from unsay_core.application.digests import value_digest
 from unsay_core.application.draft import Draft
 from unsay_core.application.erase_files import clear_files
 from unsay_core.application.erase_group import erase_group, erase_past, record_weakened, weaken
+from unsay_core.application.erase_messages import clear_messages, has_messages
 from unsay_core.application.erase_run import erase_runs
 from unsay_core.application.erase_sweep import prove, remove_remains, sweep_ledger
 from unsay_core.application.jobs import NotYetError, OutrunError, move
@@ -44,6 +46,10 @@ def erase_step(work: Work, scope: JobScope, world: World, /) -> Erasure:
     erasure = cast("Erasure", work)
     if erasure.phase is Phase.FILES:
         return clear_files(erasure, scope, world)
+    if erasure.phase is Phase.MESSAGES:
+        if has_messages(erasure, scope):
+            return clear_messages(erasure, scope, world)
+        erasure = replace(erasure, phase=Phase.PROOF)
     if erasure.phase is Phase.PROOF:
         return prove(erasure, scope, world)
     head = scope.ledger.read([HEAD]).get(HEAD)

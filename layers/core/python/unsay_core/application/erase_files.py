@@ -56,7 +56,7 @@ def clear_files(erasure: Erasure, scope: JobScope, world: World) -> Erasure:
             settle(lambda: _moved(erasure, noted, scope, world), world)
         raise NotYetError(PAUSE)
     until = erasure.retained_until or retained(erasure.requested_at, scope.recovery_days)
-    cleared = replace(erasure, phase=Phase.PROOF, waits_for=None, cleared_at=now, retained_until=until)
+    cleared = replace(erasure, phase=Phase.MESSAGES, waits_for=None, cleared_at=now, retained_until=until)
     return settle(lambda: _moved(erasure, cleared, scope, world), world)
 
 

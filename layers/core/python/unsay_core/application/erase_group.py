@@ -214,6 +214,7 @@ def _erase(
             erasure_id=verdict.erasure_id,
         )
     )
+    values = [grave.digest for grave in graves if grave.kind is TombstoneKind.VALUE]
     selected = sum(why[i] == "selected" for i in ids)
     cascaded = [Cascaded(i, why[i]) for i in ids if why[i] != "selected"]
 
@@ -223,6 +224,7 @@ def _erase(
             matched=erasure.matched + selected,
             erased=erasure.erased + len(ids),
             tombstones=erasure.tombstones + len(graves),
+            buried=erasure.burying((*verdict.said, *values)),
             remaining=(*erasure.remaining, *ids) if erasure.phase is Phase.FILES else erasure.remaining,
             audit_seq=entry.seq,
             digest=entry.hash,

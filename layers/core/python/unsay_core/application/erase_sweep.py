@@ -315,7 +315,7 @@ def _complete(erasure: Erasure, scope: JobScope, world: World, *, is_last: bool)
     Of a forget that named one memory the audit has its one entry already.
     """
     if erasure.remaining:
-        proven = replace(erasure, phase=Phase.COMPLETE, waits_for=None, remaining=())
+        proven = replace(erasure, phase=Phase.COMPLETE, waits_for=None, remaining=(), buried=())
         return _moved(erasure, replace(proven, proven_at=world.clock.now()), scope, world)
     draft = Draft(scope, world.clock.now(), [erasure_ref(erasure.id)])
     entry = draft.record(Happening(Event.PROVEN, reason=erasure.reason.value, erasure_id=erasure.id))
@@ -327,6 +327,7 @@ def _complete(erasure: Erasure, scope: JobScope, world: World, *, is_last: bool)
         cursor=None,
         waits_for=None,
         spared=(),
+        buried=(),
         selector=_without_words(erasure.selector, scope),
         proven_at=draft.at,
         audit_seq=entry.seq,

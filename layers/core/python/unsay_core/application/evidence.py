@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from unsay_core.application.verdict import Verdict
     from unsay_core.domain.memory import Memory
     from unsay_core.extraction.conversation import Message
+    from unsay_core.jobs.erasure import Erasure
 
 MESSAGES_AT_ONCE = 12
 MOST_GRAVES = 80  # dug in one transaction, beside so many messages
@@ -79,17 +80,22 @@ def _redact_some(
     reason, erasure_id = verdict.reason.value, verdict.erasure_id
     draft.record(Happening(Event.REDACTED, related=named, reason=reason, erasure_id=erasure_id))
     if verdict.receipt(draft):
-        _count(len(cleared) if fits else 0, min(len(wanted), MOST_GRAVES), verdict, draft)
+        _count(len(cleared) if fits else 0, wanted[:MOST_GRAVES], verdict, draft)
     draft.commit()
+    verdict.said.extend(digests)
     return [] if fits else list(refs)
 
 
-def _count(redacted: int, buried: int, verdict: Verdict, draft: Draft) -> None:
-    put_receipt(
-        draft,
-        verdict,
-        lambda e: replace(e, redacted=e.redacted + redacted, tombstones=e.tombstones + buried),
-    )
+def _count(redacted: int, buried: Sequence[str], verdict: Verdict, draft: Draft) -> None:
+    def change(erasure: Erasure) -> Erasure:
+        return replace(
+            erasure,
+            redacted=erasure.redacted + redacted,
+            tombstones=erasure.tombstones + len(buried),
+            buried=erasure.burying(buried),
+        )
+
+    put_receipt(draft, verdict, change)
 
 
 def _quotes(memories: Sequence[Memory]) -> Mapping[Ref[Message], set[str]]:

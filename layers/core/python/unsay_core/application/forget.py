@@ -36,11 +36,11 @@ def forget(command: Forget, opened: OpenScope, world: World) -> Erasure:
     From the answer on no read returns any of it.
     Raises `NotFoundError`, `AlreadyForgottenError` (with the earlier erasure), `BusyError`.
     """
-    erasure_id = world.new_id("era")
-    return settle(lambda: _attempt(command, erasure_id, opened, world), world)
+    erasure_id, said = world.new_id("era"), list[str]()
+    return settle(lambda: _attempt(command, erasure_id, said, opened, world), world)
 
 
-def _attempt(command: Forget, erasure_id: str, opened: OpenScope, world: World) -> Erasure:
+def _attempt(command: Forget, erasure_id: str, said: list[str], opened: OpenScope, world: World) -> Erasure:
     """One try; after a lost race it goes on with the receipt that an earlier try began."""
     target, grave = memory_ref(command.memory_id), id_tombstone_ref(command.memory_id)
     draft = Draft(opened, world.clock.now(), [target, grave, erasure_ref(erasure_id)])
@@ -59,7 +59,13 @@ def _attempt(command: Forget, erasure_id: str, opened: OpenScope, world: World) 
         )
 
     verdict = Verdict(
-        erasure_id, command.reason, command.bury, begun, memory_id=command.memory_id, note=command.note
+        erasure_id,
+        command.reason,
+        command.bury,
+        begun,
+        memory_id=command.memory_id,
+        note=command.note,
+        said=said,
     )
     return erase_group([memory], verdict, draft, opened, world)
 

@@ -16,12 +16,13 @@ from unsay_core.extraction.conversation import Redaction
 from unsay_core.extraction.credentials import REDACTED, find_in_json, redact_json
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
     from datetime import datetime
 
     from unsay_core.application.draft import Draft
     from unsay_core.application.ports import OpenScope
     from unsay_core.domain.tombstone import Tombstone
+    from unsay_core.extraction.conversation import Message
 
 Spans = list[tuple[int, int]]
 
@@ -41,19 +42,24 @@ class Graves:
     They are read after the head of the draft: one that is dug meanwhile moves the head, and stops the change.
     """
 
-    def __init__(self, texts: Iterable[str], draft: Draft, opened: OpenScope) -> None:
+    def __init__(self, draft: Draft, digests: Mapping[str, tuple[str, ...]]) -> None:
         self._draft = draft
-        self._digests: dict[str, tuple[str, ...]] = {}
+        self._digests = digests
         self._of_scope: Tombstone | None = None
         self.hit: dict[str, Tombstone] = {}
+        draft.load(*(value_tombstone_ref(d) for of_piece in digests.values() for d in of_piece))
+
+    @classmethod
+    def over(cls, texts: Iterable[str], draft: Draft, opened: OpenScope) -> Graves:
+        """All of them; raises `TooLargeError` for more pieces than can be compared."""
         if not opened.ledger.page(Area.TOMBSTONE, limit=1):
-            return
-        self._of_scope = draft.get(SCOPE_TOMBSTONE)
+            return cls(draft, {})
         wanted = {text[start:end] for text in texts for start, end in pieces(text)}
         if len(wanted) > MOST_PIECES:
             raise TooLargeError("these messages have too many sentences for one request: send fewer at once")
-        self._digests = {piece: value_digests(opened.keys, piece) for piece in wanted}
-        draft.load(*(value_tombstone_ref(d) for digests in self._digests.values() for d in digests))
+        graves = cls(draft, {piece: value_digests(opened.keys, piece) for piece in wanted})
+        graves._of_scope = draft.get(SCOPE_TOMBSTONE)
+        return graves
 
     def cleared(self, blocks: Any, said_at: datetime | None) -> tuple[Any, tuple[Redaction, ...]]:
         """A message's content without what was taken back, unless it was said anew after that.
@@ -75,6 +81,12 @@ class Graves:
                 self.hit[digest] = grave
                 return True
         return False
+
+
+def redacted(message: Message, graves: Graves) -> Message | None:
+    """A stored message without what was taken back; None if it says nothing of it."""
+    (blocks, _), why = graves.cleared([message.blocks, message.name], message.said_at)
+    return message.cleared(blocks, why) if why else None
 
 
 def pieces(text: str) -> Iterator[tuple[int, int]]:

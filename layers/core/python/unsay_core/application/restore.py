@@ -24,7 +24,7 @@ from unsay_core.application.ledger import (
     value_tombstone_ref,
 )
 from unsay_core.application.pages import Page, page_of
-from unsay_core.application.redaction import Graves
+from unsay_core.application.redaction import Graves, redacted
 from unsay_core.application.restore_runs import ErasedRuns, erase_runs_again, leave_runs
 from unsay_core.application.settle import change, settle
 from unsay_core.application.take_back import TakeBack, retract
@@ -268,11 +268,11 @@ def _redact_one(message: Message, opened: OpenScope, world: World) -> int:
     current = draft.get(place)
     if current is None:
         return 0
-    graves = Graves((*current.texts, current.name or ""), draft, opened)
-    (blocks, _), why = graves.cleared([current.blocks, current.name], current.said_at)
-    if not why:
+    graves = Graves.over((*current.texts, current.name or ""), draft, opened)
+    without = redacted(current, graves)
+    if without is None:
         return 0
-    draft.put(current.cleared(blocks, why))
+    draft.put(without)
     draft.record(Happening(Event.REDACTED, channel="restore"))
     draft.commit()
     return 1

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import field, replace
 from typing import TYPE_CHECKING
 
 from unsay_core.application.ledger import erasure_ref
@@ -23,7 +23,8 @@ class Verdict:
     """One erasure. `begun` makes its receipt where none is stored yet.
 
     `memory_id` is the one memory that was asked for, if it was one. `is_doomed` tells what is going to be
-    erased by this or another erasure, and so supports nothing.
+    erased by this or another erasure, and so supports nothing. `said` collects the digests of the evidence,
+    which is buried before there is a receipt.
     """
 
     erasure_id: str
@@ -33,6 +34,7 @@ class Verdict:
     memory_id: str | None = None
     note: str | None = None
     is_doomed: Callable[[Memory], bool] = lambda _: False
+    said: list[str] = field(default_factory=list)
 
     def receipt(self, draft: Draft) -> Erasure | None:
         """The receipt as it is stored, or as the draft has it."""

@@ -13,9 +13,13 @@ from unsay_core.domain.values import dataclass
 from unsay_core.jobs.selection import Selection
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from unsay_core.domain.memory import Memory
 
 MOST_CASCADED = 100  # memories that a receipt names one by one
+MOST_BURIED = 100  # values that it knows by their digests, while it is at work
+MANY = ("*",)  # in their place: more than that
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +42,7 @@ class Phase(StrEnum):
     REMAINS = "remains"
     SWEEP = "sweep"
     FILES = "files"
+    MESSAGES = "messages"
     PROOF = "proof"
     COMPLETE = "complete"
 
@@ -76,7 +81,8 @@ class Erasure:
     `waits_for` tells what it waits for, `cleared_at` when its files were seen to be gone. `remaining` are
     the memories of a forget that named one, which projections may still hold; those of a selection are found
     by their tombstones. `retained_until` is when the last backup that holds anything of it is gone. `spared`
-    are values that others have said too.
+    are values that others have said too, `buried` those of the memories and of their evidence: by them it is
+    found who else said so.
     """
 
     id: str
@@ -104,6 +110,7 @@ class Erasure:
     waits_for: str | None = None
     retained_until: datetime | None = None
     spared: tuple[str, ...] = ()
+    buried: tuple[str, ...] = ()
     cleared_at: datetime | None = None
     trace: str | None = None  # of whoever asked for it
 
@@ -128,6 +135,11 @@ class Erasure:
         if self.phase is Phase.FILES:
             return bool(self.remaining) and self.waits_for is None
         return self.phase is Phase.MEMORIES and self.cursor is None and not self.erased
+
+    def burying(self, digests: Iterable[str]) -> tuple[str, ...]:
+        """The values that are buried, with some more; `MANY` from some number on."""
+        known = tuple(dict.fromkeys((*self.buried, *digests)))
+        return MANY if self.buried == MANY or len(known) > MOST_BURIED else known
 
     @property
     def is_whole_scope(self) -> bool:
