@@ -56,6 +56,23 @@ def test_what_somebody_else_has_said_too_waits_for_a_person(api: Caller, service
     assert status(api, child) == "candidate"
 
 
+@pytest.mark.parametrize("is_grounded", [False, True])
+def test_what_only_supports_itself_goes(api: Caller, is_grounded: bool) -> None:
+    source = api.remember("She sold the boat.")["id"]
+    item = {"kind": "item", "key": "boat", "path": ["notes"]}
+    note = api.remember("No boat.", derived_from=[source], **item)["id"]
+    deeper = derived(api, "She cannot sail.", note)
+    deepest = derived(api, "She stays ashore.", deeper)
+    others = [api.remember("The berth is empty.")["id"]] if is_grounded else []
+    api.remember("No boat any more.", derived_from=[deepest, *others], **item)
+    receipt = api.forget(source)
+    found = [status(api, i) for i in (note, deeper, deepest)]
+    if is_grounded:
+        assert found == ["candidate", "active", "active"], "the control"
+    else:
+        assert (receipt["erased"], found) == (4, [None, None, None])
+
+
 def test_a_long_row_of_derivations_goes_whole(api: Caller) -> None:
     first = previous = api.remember("0")["id"]
     for number in range(1, 40):

@@ -177,13 +177,28 @@ class _Search:
             i: m.derived_from if self._value_of(m) in said else self._expanded(m.derived_from)
             for i, m in self._doubtful.items()
         }
-        found = self._load(source for ids in sources.values() for source in ids)
-        left = {i for i, source in found.items() if not self._is_doomed(source)}
+        self._load(source for ids in sources.values() for source in ids)
         return {
             i: self._doubtful[i]
             for i, ids in sources.items()
-            if not (self._doubtful[i].corroborations or left.intersection(ids))
+            if not (self._doubtful[i].corroborations or self._is_supported(i, ids))
         }
+
+    def _is_supported(self, memory_id: str, sources: Iterable[str]) -> bool:
+        """True if something that stays is said by itself, and not because of the memory that asks.
+
+        That is what has no source, or has been said by others, wherever it lies above.
+        """
+        seen, level = {memory_id}, list(sources)
+        while level:
+            wanted = [i for i in level if i not in seen]
+            seen.update(wanted)
+            found = [m for m in self._load(wanted).values() if not self._is_doomed(m)]
+            above = _found((i for m in found for i in m.derived_from), self._draft)
+            if any(m.corroborations or above.keys().isdisjoint(m.derived_from) for m in found):
+                return True
+            level = list(above)
+        return False
 
     def _expanded(self, ids: Iterable[str]) -> tuple[str, ...]:
         """The sources with the members of each merge in its place, however often these were merged."""
