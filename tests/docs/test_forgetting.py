@@ -1,6 +1,8 @@
-"""docs/forgetting.md names every store that can hold a memory, and for each a test that exists."""
+"""docs/forgetting.md names every store that can hold a memory, each with a test; its programs run."""
 
 import re
+import subprocess
+import sys
 
 import pytest
 
@@ -27,3 +29,11 @@ def test_every_store_has_a_row():
 def test_the_test_that_shows_it_exists(row):
     module, _, name = row[2].strip("`").partition("::")
     assert re.search(rf"\bdef {name}\(", (ROOT / "tests" / module).read_text())
+
+
+PROGRAMS = re.findall(r"^```python\n(.*?)^```", PAGE, re.DOTALL | re.MULTILINE)
+
+
+@pytest.mark.parametrize("program", PROGRAMS, ids=["forgets", "merges", "messages"])
+def test_the_programs_run_as_shown(program, tmp_path):
+    subprocess.run([sys.executable, "-c", program], cwd=tmp_path, check=True)
