@@ -4,6 +4,7 @@ SHELL := /bin/bash
 
 PYTHON ?= python3
 UV_VERSION := 0.13.9
+MANY ?= 25000
 
 VENV := .venv/bin
 READY := .venv/.ready
@@ -12,7 +13,7 @@ NODE_READY := node_modules/.ready
 # The files and folders that hold tests of a mark: to collect all others takes longer than some of these run.
 MARKED = $(sort $(patsubst %/conftest.py,%,$(shell grep -rl "mark\.$(1)\b" tests --include "*.py")))
 
-.PHONY: help setup synth up down status demo check test conformance package bench quality breaks site format openapi metrics deploy clean
+.PHONY: help setup synth up down status demo check test conformance package bench quality breaks erasure site format openapi metrics deploy clean
 
 help: ## Show this list
 	@awk 'BEGIN {FS = ":.*## "} /^[a-z-]+:.*## / {printf "  make %-9s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -74,6 +75,9 @@ bench: $(READY) ## Measure calls, processor time, latency, cold start: one table
 
 quality: $(READY) ## Measure how well recall finds: one table, and build/quality.json (LOCOMO=… for a file of that form)
 	@LOCOMO="$(LOCOMO)" $(VENV)/python -m tests.quality
+
+erasure: synth ## Erase very many memories of one scope on the deployed stack (MANY=25000); takes a quarter of an hour
+	@UNSAY_ERASED=$(MANY) $(VENV)/pytest -s -m stack tests/stack/test_erasure_of_many.py
 
 site: $(READY) ## Build the documentation into build/site; fails on a link that leads nowhere (wants the package index)
 	@$(VENV)/uv run --quiet --isolated --no-project --with-requirements <($(VENV)/uv export --quiet --frozen --only-group site) mkdocs build --quiet --strict

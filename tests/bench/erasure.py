@@ -132,7 +132,8 @@ def _on_stack(folder: Path, many: int, indexed: int) -> None:
     finally:
         stop(place)
     _tell("erased", f"{found.receipt['erased']:,}")
-    _tell("peak memory of the jobs λ", f"{found.peaks[0]} MB at first, {max(found.peaks)} MB in the end")
+    early, late = found.peaks[len(found.peaks) // 8], found.peaks[-1]
+    _tell("peak memory of the jobs λ", f"{early} MB after an eighth of the time, {late} MB in the end")
     _tell("twin the same", str(found.twin_before == found.twin_after))
     _tell("left", repr(found.left))
 
