@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote
@@ -58,6 +59,15 @@ class AsyncInProcess(AsyncTransport):
 
     async def _once(self, written: Written) -> object:
         return await asyncio.to_thread(_answered, self._embedded, written)
+
+
+def unreadable_in(url: str) -> list[tuple[str, str]]:
+    """Scope and id of whatever is damaged in a store; looks through all of it. Raises `StoreError`."""
+    with closing(_opened(url, None, None, None)) as store:
+        try:
+            return store.unreadable()
+        except DamagedFileError as broken:
+            raise StoreError(f"the store cannot be read: {broken}") from broken
 
 
 def _opened(url: str, token: str | None, embedder: Choice, extractor: Extractor | None) -> Embedded:

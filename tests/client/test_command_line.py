@@ -5,11 +5,13 @@ import json
 import os
 import pty
 import re
+import sqlite3
 import subprocess
 import sys
 import termios
 import threading
 import time
+from contextlib import closing
 
 import pytest
 import typer
@@ -478,6 +480,18 @@ def test_who_names_no_service_has_a_store_of_their_own(home, monkeypatch):
     assert "is ok" in piped("doctor").output
     monkeypatch.setenv("UNSAY_TOKEN", "t")
     assert "UNSAY_URL" in piped("list").stderr
+
+
+def test_the_doctor_names_what_is_damaged_and_a_list_goes_on_without_it(home, monkeypatch):
+    monkeypatch.setenv("UNSAY_URL", f"sqlite:///{home}/memory.db")
+    monkeypatch.setenv("UNSAY_SCOPE", SCOPE)
+    first, second = (json.loads(piped("remember", words).output)["id"] for words in (LISBON, PORTO))
+    with closing(sqlite3.connect(home / "memory.db")) as file, file:
+        file.execute("UPDATE entry SET record = 'x' WHERE area = 'M' AND id = ?", (first,))
+    told = piped("doctor")
+    assert (told.exit_code, f"{SCOPE}: {first} is damaged" in told.output.replace("\n", " ")) == (3, True)
+    code, shown = at_a_terminal(monkeypatch, "list")
+    assert (code, second in shown, f"see unsay doctor: {first}" in shown) == (0, True, True)
 
 
 def test_the_environments_key_is_a_services_and_a_flags_is_the_stores(home, monkeypatch):

@@ -21,6 +21,7 @@ import pytest
 import unsay
 from tests.support.clock import FakeClock, fake_world
 from tests.support.stack import eventually
+from unsay.embedded import unreadable_in
 from unsay_core.adapters.sqlite import schema
 from unsay_core.application.consolidate import Consolidate, begin_consolidation
 from unsay_core.application.conversations import Said, record
@@ -579,3 +580,46 @@ def test_a_damaged_page_is_told_by_the_call_that_meets_it(
     memory = opened()
     with pytest.raises(unsay.StoreError, match="damaged"):
         memory.list(scope=SCOPE)
+
+
+def bent(path: Path, memory_id: str) -> None:
+    """Damage one record of a file, and nothing else."""
+    with sqlite3.connect(path) as connection:
+        connection.execute("UPDATE entry SET record = 'walrus' WHERE area = 'M' AND id = ?", (memory_id,))
+    connection.close()
+
+
+def test_a_damaged_record_is_set_aside_and_named_and_holds_up_no_other(
+    opened: Callable[..., unsay.Memory], tmp_path: Path
+) -> None:
+    memory = opened(embedder=None)
+    made = [memory.remember(f"Walrus {n}.", scope=SCOPE).id for n in range(5)]
+    bent(tmp_path / "memory.db", made[2])
+    intact = [made[0], made[1], made[3], made[4]]
+
+    page = memory.list(scope=SCOPE, order="asc")
+    assert ([item.id for item in page.items], page.unreadable) == (intact, [made[2]])
+    assert [item.id for item in unsay.every(memory.list, scope=SCOPE, order="asc", limit=1)] == intact
+    found = memory.recall("walrus", scope=SCOPE)
+    assert {item.memory.id for item in found.items} == {*intact}
+    assert (found.degraded, "memory_unreadable" in found.reasons) == (True, True)
+    for call in (
+        lambda: memory.get(made[2], scope=SCOPE),
+        lambda: memory.edit(made[2], scope=SCOPE, version=1, importance=0.9),
+        lambda: memory.forget(made[2], scope=SCOPE, reason="other"),
+    ):
+        with pytest.raises(unsay.StoreError, match=f"{made[2]} is damaged"):
+            call()
+    assert memory.remember("Walrus 6.", scope=SCOPE).version == 1
+    assert unreadable_in(memory.url) == [(SCOPE, made[2])]
+    assert memory.list(scope=SCOPE, kind="item").unreadable == [made[2]], "nobody knows what it was"
+
+
+def test_a_walk_that_has_to_see_everything_does_not_pass_over_a_damaged_record(
+    opened: Callable[..., unsay.Memory], tmp_path: Path
+) -> None:
+    memory = opened(embedder=None)
+    made = [memory.remember(f"Walrus {n}.", scope=SCOPE).id for n in range(3)]
+    bent(tmp_path / "memory.db", made[1])
+    receipt = memory.forget_all(all=True, confirm=SCOPE, reason="other", scope=SCOPE)
+    assert memory.erasure(receipt.id, scope=SCOPE).state == "pending", "not all is gone"

@@ -124,9 +124,16 @@ def test_a_record_that_was_bent_is_unreadable_and_is_not_quoted(ledger_file: Led
     ledger.commit((Put(memory(1)),))
     with ledger_file.transaction() as connection:
         connection.execute("UPDATE entry SET record = ?", (record,))
-    with pytest.raises(UnreadableError) as caught:
-        ledger.read([memory_ref(memory(1).id)])
-    assert record not in str(caught.value)
+    found = ledger.read([memory_ref(memory(1).id)])
+    for told in (
+        lambda: found.get(memory_ref(memory(1).id)),
+        found.memories,
+        lambda: ledger.page(Area.MEMORY, limit=9),
+    ):
+        with pytest.raises(UnreadableError) as caught:
+            told()
+        assert record not in str(caught.value)
+    assert found.intact_memories() == []
 
 
 def test_many_threads_and_processes_open_a_new_file_at_once(tmp_path: Path) -> None:

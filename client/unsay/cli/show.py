@@ -83,7 +83,9 @@ def memory(found: schemas.MemoryOut) -> RenderableType:
 def memories(page: schemas.ListOut) -> RenderableType:
     """A page of memories."""
     rows = ((m.id, m.status, m.trust, m.recorded_at, m.content) for m in page.items)
-    return table(("id", "status", "trust", "recorded", "memory"), rows, more=page.next_cursor)
+    drawn = table(("id", "status", "trust", "recorded", "memory"), rows, more=page.next_cursor)
+    damaged = ", ".join(page.unreadable or ())
+    return Group(drawn, Text(f"damaged, see unsay doctor: {damaged}", style="red")) if damaged else drawn
 
 
 def recalled(found: schemas.RecallOut) -> RenderableType:

@@ -26,8 +26,9 @@ from unsay_core.application.ledger import (
     Reviewable,
     Slot,
     Version,
+    ref_of,
 )
-from unsay_core.application.ports import UnreadableError
+from unsay_core.application.ports import Snapshot, UnreadableError
 from unsay_core.contracts import exact_json
 from unsay_core.domain.audit import AuditEntry
 from unsay_core.domain.memory import Memory
@@ -38,11 +39,12 @@ from unsay_core.jobs.erasure import Erasure
 from unsay_core.jobs.job import Job
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Iterable, Mapping
 
     from unsay_core.application.ledger import Entry, Ref
 
 T = TypeVar("T")
+S = TypeVar("S")
 
 JSON_FIELDS = frozenset({"data", "metadata", "selector", "blocks", "request", "progress", "result"})
 
@@ -89,6 +91,19 @@ def entry_of_record(ref: Ref[Any], record: Mapping[str, Any]) -> Entry:
         return from_record(_type_at(ref), record)
     except (ValidationError, ValueError, RecursionError):
         raise UnreadableError(ref) from None
+
+
+def snapshot_of(stored: Iterable[S], entry: Callable[[S], Entry]) -> Snapshot:
+    """What a read found, each thing made into an entry; what cannot be is noted in its place."""
+    entries: dict[Ref[Entry], Entry] = {}
+    unreadable: set[Ref[Any]] = set()
+    for each in stored:
+        try:
+            found = entry(each)
+            entries[ref_of(found)] = found
+        except UnreadableError as damaged:
+            unreadable.add(damaged.ref)
+    return Snapshot(entries, unreadable)
 
 
 def _type_at(ref: Ref[Any]) -> type[Entry]:

@@ -96,10 +96,11 @@ class FencedLedger:
 
     def _shown(self, found: Snapshot, refs: Iterable[Ref[Any]]) -> Snapshot:
         """A snapshot without what is hidden."""
-        pairs = [(ref, entry) for ref in refs if (entry := found.get(ref)) is not None]
+        intact = [ref for ref in refs if ref not in found.unreadable]
+        pairs = [(ref, entry) for ref in intact if (entry := found.get(ref)) is not None]
         kept = {ref_of(entry) for entry in self._kept([entry for _, entry in pairs])}
         self._hidden |= {ref for ref, _ in pairs if ref not in kept}
-        return Snapshot({ref: entry for ref, entry in pairs if ref in kept})
+        return Snapshot({ref: entry for ref, entry in pairs if ref in kept}, found.unreadable)
 
     def _kept(self, entries: Sequence[Entry]) -> list[Entry]:
         memories = {entry.id: entry for entry in entries if isinstance(entry, Memory)}

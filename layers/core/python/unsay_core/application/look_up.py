@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from datetime import datetime
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -108,7 +109,10 @@ def found(draft: Draft, memory_id: str) -> Memory:
 
 
 def list_memories(query: ListMemories, opened: OpenScope, world: World) -> Page[Memory]:
-    """A page in order of time; it may be short before the end when matches are rare."""
+    """A page in order of time; it may be short before the end when matches are rare.
+
+    What has lost its form is set aside, and named: it holds up none of the others.
+    """
     now = world.clock.now()
     if query.names_one_item:
         return _item(query, opened, now)
@@ -119,11 +123,12 @@ def list_memories(query: ListMemories, opened: OpenScope, world: World) -> Page[
         after=query.after,
         newest_first=not query.oldest_first,
         wanted=None if query.known_at else lambda memory: query.matches(memory, now),
+        set_aside=True,
     )
     if query.known_at is None:
         return page
     known = as_known(page.entries, query.known_at, opened).values()
-    return Page(tuple(memory for memory in known if query.matches(memory, now)), page.next_after)
+    return replace(page, entries=tuple(memory for memory in known if query.matches(memory, now)))
 
 
 def _item(query: ListMemories, opened: OpenScope, now: datetime) -> Page[Memory]:

@@ -53,17 +53,28 @@ class SearchError(Exception):
 
 
 class Snapshot:
-    """What one consistent read found."""
+    """What one consistent read found; at `unreadable` lies what has lost its form."""
 
-    def __init__(self, entries: Mapping[Ref[Entry], Entry]) -> None:
+    def __init__(
+        self, entries: Mapping[Ref[Entry], Entry], unreadable: Collection[Ref[Any]] = frozenset()
+    ) -> None:
         self._entries = entries
+        self.unreadable = unreadable
 
     def get(self, ref: Ref[T]) -> T | None:
-        """The entry at a place that was read, or None if nothing lies there."""
+        """The entry at a place that was read, or None if nothing lies there. Raises `UnreadableError`."""
+        if ref in self.unreadable:
+            raise UnreadableError(ref)
         return cast("T | None", self._entries.get(cast("Ref[Entry]", ref)))
 
     def memories(self) -> list[Memory]:
-        """Every memory that was found."""
+        """Every memory that was found; raises `UnreadableError` if there is one that cannot be read."""
+        for ref in self.unreadable:
+            raise UnreadableError(ref)
+        return self.intact_memories()
+
+    def intact_memories(self) -> list[Memory]:
+        """Every memory that was found and can be read."""
         return [entry for entry in self._entries.values() if isinstance(entry, Memory)]
 
 
@@ -71,7 +82,7 @@ class Ledger(Protocol):
     """The ledger and record of one opened scope; no argument can name another."""
 
     def read(self, refs: Sequence[Ref[Any]]) -> Snapshot:
-        """One consistent read of at most 100 places."""
+        """One consistent read of at most 100 places; what has lost its form is told to who asks for it."""
 
     def page(
         self, area: Area, *, after: str | None = None, limit: int, newest_first: bool = False

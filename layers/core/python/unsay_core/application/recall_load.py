@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from unsay_core.application.ledger import HEAD, Area, Head, memory_ref, ref_of
 from unsay_core.application.look_up import as_known
+from unsay_core.application.pages import intact_page
 from unsay_core.application.recall_sources import INDEX_BACKLOG, PENDING, interleaved, newest
 from unsay_core.domain.memory import Memory, Status
 
@@ -22,6 +23,7 @@ CHASES = 3  # reads beside the first, for what is replaced while it is being rec
 SCAN_PAGE = 250
 SCANNED = 25_000  # memories looked at when the candidates do not hold enough of what is wanted
 FILTER_INCOMPLETE = "filter_incomplete"
+UNREADABLE = "memory_unreadable"  # damaged where it lies; none of the others is held up by it
 
 
 @dataclass
@@ -61,7 +63,9 @@ class Loading:
                 break
             wanted = [*missed, *wanted][:HYDRATED]
             snapshot = self._read(wanted)
-        self._take(snapshot.memories())
+        self._take(snapshot.intact_memories())
+        if snapshot.unreadable:
+            self.reasons.append(UNREADABLE)
         head = snapshot.get(HEAD) or Head()
         self.is_empty = not head.memories
         too_few = len(self.memories) < self.query.limit and len(self._seen) < head.memories
@@ -74,7 +78,9 @@ class Loading:
         """
         beyond = None
         for _ in range(0, SCANNED, SCAN_PAGE):
-            page = self.opened.ledger.page(Area.MEMORY, after=beyond, limit=SCAN_PAGE, newest_first=True)
+            page = intact_page(
+                self.opened.ledger, [], Area.MEMORY, after=beyond, limit=SCAN_PAGE, newest_first=True
+            )
             self._take([m for m in page if isinstance(m, Memory) and m.id not in self._seen])
             if len(page) < SCAN_PAGE or len(self.memories) >= HYDRATED:
                 return
@@ -111,7 +117,7 @@ class Loading:
 
     def _successors(self, snapshot: Snapshot) -> list[str]:
         chosen_at = max((proposal.seq for proposal in self.proposals.values()), default=0)
-        changed = [m for m in snapshot.memories() if m.seq > chosen_at]
+        changed = [m for m in snapshot.intact_memories() if m.seq > chosen_at]
         return [i for m in changed for i in (m.superseded_by, m.continued_by) if i]
 
     def _take(self, memories: list[Memory]) -> None:

@@ -10,6 +10,7 @@ from itertools import chain, islice, zip_longest
 from typing import TYPE_CHECKING
 
 from unsay_core.application.ledger import HEAD, Area, Head, Pending, Work, postings_ref
+from unsay_core.application.pages import intact_page
 from unsay_core.application.post_words import term_name
 from unsay_core.domain.memory import Kind, Memory
 from unsay_core.domain.values import dataclass
@@ -148,9 +149,11 @@ SOURCES = (PENDING, KNOWLEDGE_BASE, WORDS)
 
 def newest(opened: OpenScope, limit: int) -> Proposal:
     """The newest memories: what there is when nothing could be searched."""
-    page = opened.ledger.page(Area.MEMORY, limit=limit, newest_first=True)
+    damaged: list[str] = []
+    page = intact_page(opened.ledger, damaged, Area.MEMORY, limit=limit, newest_first=True)
     return Proposal(
-        {entry.id: None for entry in page if isinstance(entry, Memory)}, is_cut=len(page) == limit
+        {entry.id: None for entry in page if isinstance(entry, Memory)} | dict.fromkeys(damaged),
+        is_cut=len(page) == limit,
     )
 
 

@@ -30,7 +30,7 @@ from unsay_core.adapters.sqlite.kept import (
     SqliteRegistry,
     pepper_of,
 )
-from unsay_core.adapters.sqlite.owed import SqliteDueList, drop_outcomes, owed, running
+from unsay_core.adapters.sqlite.owed import SqliteDueList, drop_outcomes, owed, running, unreadable
 from unsay_core.adapters.sqlite.schema import DamagedFileError, ForeignFileError
 from unsay_core.adapters.sqlite.vectors import SqliteVectors, drop_others, unembedded
 from unsay_core.adapters.world import real_world
@@ -44,7 +44,15 @@ from unsay_core.application.jobs import SWEEPER, run_job, task_of
 from unsay_core.application.keys import Keyring
 from unsay_core.application.ledger import Area, Ref, pending_ref, ready_ref
 from unsay_core.application.metering import Gauges, Meter
-from unsay_core.application.ports import AuditScope, IndexScope, IndexTask, JobScope, OpenScope, TransferScope
+from unsay_core.application.ports import (
+    AuditScope,
+    IndexScope,
+    IndexTask,
+    JobScope,
+    OpenScope,
+    TransferScope,
+    UnreadableError,
+)
 from unsay_core.application.project import project_memories
 from unsay_core.application.quotas import Allowance
 from unsay_core.application.rewording import Editor
@@ -108,7 +116,7 @@ class Embedded:
         world: World | None = None,
     ) -> None:
         self._service = EmbeddedService(path, embedder, world or real_world(), model)
-        self._damage: DamagedFileError | ForeignFileError | None = None
+        self._met = threading.local()
         self._endpoints = Endpoints(self._service, self._note_fault)
         self._chores = Chores(self._service)
         self._token = token
@@ -122,9 +130,10 @@ class Embedded:
         if path == _RECALL:
             self._service.warm_up()
         request = Request(method, path, query, headers, body, uuid4().hex, self._identity)
+        self._met.damage = None
         answer = self._endpoints.answer(request)
-        if answer.status == InternalError.status and self._damage is not None:
-            raise self._damage
+        if answer.status == InternalError.status and self._met.damage is not None:
+            raise self._met.damage
         if method != "GET":
             self._chores.run()
         return answer
@@ -133,14 +142,25 @@ class Embedded:
         """Do all that is owed or has come due, and drop what is kept for a time that is over."""
         self._chores.sweep()
 
+    def unreadable(self) -> list[tuple[str, str]]:
+        """Scope and id of every entry that has lost its form; a scope without a name is told by its id."""
+        service = self._service
+        names = {service.keyring.scope_id(scope.canonical): scope for scope in service.registry.all()}
+        return [
+            (str(names.get(damaged.scope_id, damaged.scope_id)), damaged.id)
+            for damaged in unreadable(service.file)
+        ]
+
     def close(self) -> None:
         """Close the file, and let the threads go that looked things up."""
         self._service.close()
 
     def _note_fault(self, fault: Exception) -> None:
         _log_fault(fault)
+        if isinstance(fault, UnreadableError):
+            fault = DamagedFileError(f"{fault.ref.id} is damaged; `unsay doctor` lists whatever is")
         if isinstance(fault, DamagedFileError | ForeignFileError):
-            self._damage = fault
+            self._met.damage = fault
 
     def _identity(self) -> Identity:
         if self._token is None:

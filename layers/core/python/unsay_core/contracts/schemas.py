@@ -212,10 +212,14 @@ class ScopesOut(Answer):
 
 
 class ListOut(Answer):
-    """A page of memories; `next_cursor` is null at the end."""
+    """A page of memories; `next_cursor` is null at the end.
+
+    `unreadable` are the ids of memories that are damaged where they lie; it is there only if there are any.
+    """
 
     items: list[MemoryOut]
     next_cursor: str | None
+    unreadable: list[str] | None = None
 
 
 class ScoresOut(Answer):

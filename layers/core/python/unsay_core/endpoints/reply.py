@@ -106,7 +106,8 @@ def page_reply(
     cut = len(items) < len(page.entries)
     after = ref_of(cast("Entry", page.entries[len(items) - 1])).id if cut else page.next_after
     sealed = cursor.seal(service.keyring, opened.id, _listing(asked), after) if after else None
-    return Reply(200, {"items": items, "next_cursor": sealed})
+    damaged = {"unreadable": [*page.unreadable]} if page.unreadable else {}
+    return Reply(200, {"items": items, "next_cursor": sealed, **damaged})
 
 
 def within_size(items: list[dict[str, Any]]) -> list[exact_json.Written]:

@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from unsay_core.adapters.aws_errors import translated
-from unsay_core.adapters.dynamodb.items import Place, entry_of_item, ref_of_item
+from unsay_core.adapters.dynamodb.items import Place, entry_of_item
 from unsay_core.adapters.dynamodb.pages import pages
+from unsay_core.adapters.records import snapshot_of
 from unsay_core.application.ledger import Absent, Check, Delete, Holds, Put
 from unsay_core.application.ports import Snapshot
 from unsay_core.domain.errors import UnavailableError
@@ -31,15 +32,15 @@ class DynamoLedger:
     def read(self, refs: Sequence[Ref[Any]]) -> Snapshot:
         """One BatchGetItem over both tables, strongly consistent."""
         wanted = self._requests(refs)
-        found: dict[Ref[Entry], Entry] = {}
+        found: list[Any] = []
         for _ in range(READ_ROUNDS):
             with translated():
                 answer = self._client.batch_get_item(RequestItems=wanted)
             for items in answer["Responses"].values():
-                found.update((ref_of_item(item), entry_of_item(item)) for item in items)
+                found += items
             wanted = answer.get("UnprocessedKeys") or {}
             if not wanted:
-                return Snapshot(found)
+                return snapshot_of(found, entry_of_item)
         raise UnavailableError("the ledger served only a part of a read")
 
     def page(

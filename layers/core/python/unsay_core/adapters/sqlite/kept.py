@@ -93,13 +93,14 @@ class SqliteRegistry:
 
     def roots(self) -> set[str]:
         """Of all the names there are."""
-        return {scope.segments[0] for scope in self._all()}
+        return {scope.segments[0] for scope in self.all()}
 
     def below(self, root: str) -> list[Scope]:
         """Of all the names there are."""
-        return [scope for scope in self._all() if scope.segments[0] == root]
+        return [scope for scope in self.all() if scope.segments[0] == root]
 
-    def _all(self) -> list[Scope]:
+    def all(self) -> list[Scope]:
+        """Every scope that was ever written to."""
         with self._file.connection() as connection:
             rows = connection.execute(_BEYOND, (_SCOPE, "", _MOST)).fetchall()
         return [Scope.parse(name) for name, _ in rows]

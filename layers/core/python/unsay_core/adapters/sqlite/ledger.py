@@ -8,9 +8,9 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 from unsay_core.adapters.change_form import require_form
-from unsay_core.adapters.records import entry_of_record, to_record
+from unsay_core.adapters.records import entry_of_record, snapshot_of, to_record
 from unsay_core.application.due import due_at
-from unsay_core.application.ledger import Absent, Area, Delete, Holds, Put, Ref, ref_of
+from unsay_core.application.ledger import Absent, Area, Delete, Holds, Put, Ref
 from unsay_core.application.ports import ConflictError, Snapshot, UnreadableError
 from unsay_core.domain.timeline import rfc3339
 
@@ -48,7 +48,7 @@ class SqliteLedger:
         values = [part for ref in wanted for part in (ref.area.value, ref.id)]
         with self._file.connection() as connection:
             rows = connection.execute(query, [*values, self._scope_id]).fetchall()
-        return Snapshot({ref_of(entry): entry for entry in map(_entry, rows)})
+        return snapshot_of(rows, entry_of_row)
 
     def page(
         self, area: Area, *, after: str | None = None, limit: int, newest_first: bool = False
@@ -63,7 +63,7 @@ class SqliteLedger:
         values = [self._scope_id, area.value, *([] if after is None else [after]), limit]
         with self._file.connection() as connection:
             rows = connection.execute(query, values).fetchall()
-        return [_entry(row) for row in rows]
+        return [entry_of_row(row) for row in rows]
 
     def commit(self, change: Change) -> None:
         """One transaction that is alone in the file while it looks and writes."""
@@ -99,7 +99,8 @@ class SqliteLedger:
         return self._scope_id, ref.area.value, ref.id
 
 
-def _entry(row: tuple[str, str, str]) -> Entry:
+def entry_of_row(row: tuple[str, ...]) -> Entry:
+    """The entry of an area, an id and a record; raises `UnreadableError`."""
     ref: Ref[Any] = Ref(Area(row[0]), row[1])
     try:
         record = _loaded(row[2])

@@ -5,11 +5,15 @@ from __future__ import annotations
 from datetime import datetime
 from typing import TYPE_CHECKING, NamedTuple
 
+from unsay_core.adapters.sqlite.ledger import entry_of_row
 from unsay_core.application.ledger import Area
+from unsay_core.application.ports import UnreadableError
 from unsay_core.application.sweep import Due
 from unsay_core.domain.timeline import rfc3339
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from unsay_core.adapters.sqlite.file import AnyFile
 
 
@@ -55,6 +59,16 @@ class SqliteDueList:
                 (rfc3339(now), limit),
             ).fetchall()
         return [Due(s, Area(area), entry_id, datetime.fromisoformat(due)) for s, area, entry_id, due in rows]
+
+
+def unreadable(file: AnyFile) -> Iterator[Owed]:
+    """Where every entry lies that has lost its form: looks through all of the file."""
+    with file.connection() as connection:
+        for scope_id, *row in connection.execute("SELECT scope, area, id, record FROM entry"):
+            try:
+                entry_of_row(tuple(row))
+            except UnreadableError as damaged:
+                yield Owed(scope_id, damaged.ref.area, damaged.ref.id)
 
 
 def drop_outcomes(file: AnyFile, now: datetime) -> None:
