@@ -6,7 +6,12 @@ import re
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
 from decimal import Decimal
+from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
+from urllib.request import url2pathname
+
+import httpx
 
 import unsay
 from unsay.cli.show import as_json
@@ -14,7 +19,7 @@ from unsay_core.contracts import exact_json
 
 LONG_AGO = datetime(2020, 1, 1, tzinfo=UTC)
 TOLERANCE = 0.02  # of a score: recency runs on, and vectors are rounded in different places
-_ID = re.compile(r"\b(?:mem|era|key|dlg|job)_[0-9a-z]{26}\b")
+_ID = re.compile(r"\b(?:mem|era|key|dlg|job|upl)_[0-9a-z]{26}\b")
 _TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?Z")
 _DIGEST = re.compile(r"\b[a-z2-7]{52}\b|\b[0-9a-f]{32,64}\b|\b[0-9a-f]{16}(?=\.json)")
 # What is another's on every run, and on every machine.
@@ -273,6 +278,30 @@ def _conversing(told: Told, root: str, chat: str) -> None:
     told.settle(chat)
     told.ask("what it led to", lambda m: m.list(scope=chat, order="asc"))
     told.ask("nothing to retry", lambda m: m.retry("run-1", scope=chat))
+    _handing_in(told, chat)
+
+
+def _handing_in(told: Told, chat: str) -> None:
+    """A transcript as a file."""
+    said = ({"seq": n, "role": "user", "content": f"I own {n} boats in Bergen."} for n in (2, 3))
+    there = told.ask("where a file goes", lambda m: m.upload("run-2", scope=chat))
+    put(there, "\n".join(map(exact_json.dumps, said)).encode())
+    told.until(lambda: told.memory.conversation("run-2", scope=chat).extracted_through == 3)
+    told.ask("what was in the file", lambda m: m.conversation("run-2", scope=chat))
+    told.settle(chat)
+    told.ask("what the file led to", lambda m: m.list(scope=chat, order="asc"))
+
+
+def put(there: unsay.UploadOut, file: bytes) -> None:
+    """Hand a file in, whole: under another name until all of it is written."""
+    parts = urlsplit(there.url)
+    if parts.scheme == "file":
+        path = Path(url2pathname(parts.path))
+        path.with_suffix(".part").write_bytes(file)
+        path.with_suffix(".part").rename(path)
+    else:
+        sent = httpx.request(there.method, there.url, content=file, headers=there.headers, timeout=60)
+        sent.raise_for_status()
 
 
 def _carrying(told: Told, home: str, other: str) -> None:

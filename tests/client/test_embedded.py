@@ -10,6 +10,7 @@ import stat
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
@@ -19,6 +20,7 @@ from urllib.parse import urlsplit
 import pytest
 
 import unsay
+from tests.client.story import put
 from tests.support.clock import FakeClock, fake_world
 from tests.support.stack import eventually
 from unsay.embedded import unreadable_in
@@ -31,7 +33,7 @@ from unsay_core.application.remember import Remember, remember
 from unsay_core.bootstrap.embedded import OWNER, Chores, EmbeddedService
 from unsay_core.domain.memory import Fact
 from unsay_core.domain.scope import Scope
-from unsay_core.extraction.conversation import Role
+from unsay_core.extraction.conversation import UPLOAD_BYTES, Role
 from unsay_core.extraction.likeness import Measure
 from unsay_core.extraction.steering import Steering
 
@@ -340,9 +342,56 @@ def test_a_chain_that_was_mended_is_told_by_the_anchors(
     assert (walked.ok, walked.first_bad) == (False, 2)
 
 
-def test_a_file_is_handed_in_as_messages(opened: Callable[..., unsay.Memory]) -> None:
-    with pytest.raises(unsay.InvalidRequestError, match="messages"):
-        opened().upload("run-1", scope=SCOPE)
+def test_a_transcript_is_handed_in_as_a_file_that_goes_once_it_was_read(
+    opened: Callable[..., unsay.Memory], tmp_path: Path
+) -> None:
+    memory = opened()
+    there = memory.upload("run-1", scope=SCOPE)
+    assert memory.conversation("run-1", scope=SCOPE).uploads[0].state == "expected"
+    put(there, b'{"seq": 1, "role": "user", "content": "I live in Lisbon."}\n')
+    assert [item.content for item in memory.list(scope=SCOPE).items] == ["I live in Lisbon."]
+    assert memory.conversation("run-1", scope=SCOPE).uploads[0].state == "done"
+    intake = tmp_path / "memory.db.intake"
+    assert [path for path in intake.rglob("*") if path.is_file()] == []
+    assert {stat.S_IMODE(path.stat().st_mode) for path in (intake, *intake.iterdir())} == {0o700}
+
+
+@pytest.mark.parametrize(
+    ("file", "why"),
+    [(b'{"a walrus"', "line 1 is not a message"), (b"", "empty"), (b"x" * (UPLOAD_BYTES + 1), "too_large")],
+)
+def test_a_file_that_is_no_transcript_has_failed_and_goes_after_a_week(
+    file: bytes, why: str, tmp_path: Path
+) -> None:
+    memory = unsay.connect(f"sqlite:///{tmp_path}/memory.db", embedder=None)
+    there = memory.upload("run-1", scope=SCOPE)
+    put(there, file)
+    for _ in range(2):
+        (upload,) = memory.conversation("run-1", scope=SCOPE).uploads
+        assert (upload.state, upload.error) == ("failed", why)
+    memory.close()
+    (kept,) = (path for path in (tmp_path / "memory.db.intake").rglob("*.jsonl"))
+    for days, is_there in ((6, True), (8, False)):
+        at = time.time() - days * 86_400
+        os.utime(kept, (at, at))
+        with unsay.connect(f"sqlite:///{tmp_path}/memory.db", embedder=None) as again:
+            again.scopes()
+        assert kept.exists() is is_there
+
+
+def test_a_file_that_leads_elsewhere_is_not_read_and_one_nobody_expects_is_removed(
+    opened: Callable[..., unsay.Memory], tmp_path: Path
+) -> None:
+    memory = opened()
+    (tmp_path / "other").write_text('{"seq": 1, "role": "user", "content": "I live in Lisbon."}')
+    path = Path(urlsplit(memory.upload("run-1", scope=SCOPE).url).path)
+    path.symlink_to(tmp_path / "other")
+    assert memory.conversation("run-1", scope=SCOPE).uploads[0].error == "missing"
+    there = memory.upload("run-2", scope=SCOPE)
+    memory.forget_all(run_id="run-2", reason="user_request", scope=SCOPE)
+    put(there, (tmp_path / "other").read_bytes())
+    assert memory.list(scope=SCOPE).items == []
+    assert not Path(urlsplit(there.url).path).exists()
 
 
 def world_of_its_own(clock: FakeClock) -> World:

@@ -82,6 +82,7 @@ def through_the_gateway() -> Iterator[unsay.Memory]:
     sent = caller.send
 
     def send(method: str, *given: Any, **named: Any) -> Any:
+        chores.see_to_new_files()
         answer = sent(method, *given, **named)
         chores.run()
         return answer

@@ -27,7 +27,11 @@ class TransferFolder:
 
     def of(self, scope_id: str) -> FolderTransfers:
         """The files of one scope."""
-        return FolderTransfers(self._root() / scope_id)
+        return FolderTransfers(self.folder(scope_id))
+
+    def folder(self, scope_id: str) -> Path:
+        """Where the files of one scope lie."""
+        return self._root() / scope_id
 
     def scope_ids(self) -> list[str]:
         """The scopes that have files."""
@@ -44,7 +48,7 @@ class TransferFolder:
     def _root(self) -> Path:
         if self._path is not None:
             if self._path.is_symlink():
-                raise UnavailableError("the folder of exports and imports leads elsewhere")
+                raise UnavailableError(f"the folder {self._path.name} leads elsewhere")
             return self._path
         if self._passing is None:
             from tempfile import TemporaryDirectory

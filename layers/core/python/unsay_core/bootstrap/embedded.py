@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING
 from uuid import uuid4
 
 from unsay_core.adapters.anchor_file import AnchoredLedger, AnchorFile, FileAnchors
+from unsay_core.adapters.folder_transcripts import FolderTranscripts
 from unsay_core.adapters.folder_transfers import TransferFolder
 from unsay_core.adapters.minilm import MiniLm, is_installed
 from unsay_core.adapters.own_model import OwnModel
@@ -42,7 +43,7 @@ from unsay_core.application.index_memories import index_memories
 from unsay_core.application.job_scope import named_by
 from unsay_core.application.jobs import SWEEPER, run_job, task_of
 from unsay_core.application.keys import Keyring
-from unsay_core.application.ledger import Area, Ref, pending_ref, ready_ref
+from unsay_core.application.ledger import Area, Ref, pending_ref, ready_ref, upload_ref
 from unsay_core.application.metering import Gauges, Meter
 from unsay_core.application.ports import (
     AuditScope,
@@ -59,10 +60,11 @@ from unsay_core.application.rewording import Editor
 from unsay_core.application.scopes import NotedOnce
 from unsay_core.application.transfers import remove_files
 from unsay_core.contracts.portable import FORM
-from unsay_core.domain.errors import ForbiddenError, InvalidRequestError, NotFoundError
+from unsay_core.domain.errors import ForbiddenError
 from unsay_core.domain.scope import Action, Grant, Principal, PrincipalKind, Scope, ScopePattern
 from unsay_core.endpoints.call import Request
 from unsay_core.endpoints.router import Endpoints, InternalError
+from unsay_core.extraction.conversation import UploadState
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -74,7 +76,7 @@ if TYPE_CHECKING:
     from unsay_core.application.extract import Extractor
     from unsay_core.application.jobs import Work
     from unsay_core.application.ports import Clock, Embedder, JobTask, World
-    from unsay_core.application.uploads import Address, IntakeScope, WaitingFile
+    from unsay_core.application.uploads import Intake, IntakeScope, WaitingFile
     from unsay_core.domain.memory import Memory
     from unsay_core.endpoints.router import Answer
 
@@ -89,7 +91,7 @@ GENERATION = 1  # the one index there is
 SWEPT = 200  # entries that came due, looked at in one sweep
 AT_ONCE = 10  # memories brought to the index together
 _RECALL = "/v1/recall"
-_NO_FILES = "a store of one's own has no files beside it"
+UNREAD_KEPT = timedelta(days=7)  # files that are no transcripts
 FILES_KEPT = timedelta(days=1)  # of exports, and of imports that nobody began
 CAUGHT_UP = 50  # vectors made up for after one change
 
@@ -129,6 +131,7 @@ class Embedded:
         """
         if path == _RECALL:
             self._service.warm_up()
+        self._chores.see_to_new_files()
         request = Request(method, path, query, headers, body, uuid4().hex, self._identity)
         self._met.damage = None
         answer = self._endpoints.answer(request)
@@ -185,6 +188,7 @@ class EmbeddedService:
         beside = path.with_name(f"{path.name}.anchors") if path else None
         self._anchors = AnchorFile(beside, world.clock)
         self.transfers = TransferFolder(path.with_name(f"{path.name}.transfers") if path else None)
+        self.intake = TransferFolder(path.with_name(f"{path.name}.intake") if path else None)
         self.keyring = Keyring.from_pepper(pepper_of(self.file, lambda: secrets.token_urlsafe(48)))
         self.keys = SqliteKeys(self.file)
         self.registry = SqliteRegistry(self.file)
@@ -199,6 +203,7 @@ class EmbeddedService:
         """Let file and threads go."""
         self.world.executor.shutdown()
         self.transfers.close()
+        self.intake.close()
         self.file.close()
 
     def warm_up(self) -> None:
@@ -256,9 +261,46 @@ class EmbeddedService:
         )
 
     def open_intake(self, principal: Principal, scope: Scope) -> IntakeScope:
-        """Refused: a file is handed in where it lies, and this process has no other place for it."""
-        principal.require(Action.WRITE, scope)
-        raise InvalidRequestError("a store of one's own takes no files: hand the messages in themselves")
+        """Open a scope to be written to, with the folder in which its files are handed in."""
+        from unsay_core.application.uploads import IntakeScope
+
+        opened = self.open_scope(principal, scope, Action.WRITE)
+        return IntakeScope(
+            scope=opened.scope,
+            id=opened.id,
+            root_id=opened.root_id,
+            principal=opened.principal,
+            keys=opened.keys,
+            ledger=opened.ledger,
+            search=opened.search,
+            policy=opened.policy,
+            allowance=opened.allowance,
+            transcripts=self.transcripts(opened.id),
+        )
+
+    def transcripts(self, scope_id: str) -> FolderTranscripts:
+        """The files of one scope that wait to be read."""
+        return FolderTranscripts(self.intake.folder(scope_id))
+
+    def intake_of(self, file: WaitingFile, scope_id: str) -> Intake | None:
+        """What a file is read with; None for one that nobody expects, or that could not be read before."""
+        ref = upload_ref(file.run_id, file.upload_id)
+        upload = self.ledger(scope_id).read([ref]).get(ref)
+        if upload is None or upload.state is UploadState.DONE:
+            self.transcripts(scope_id).remove(file.run_id, file.upload_id)
+            return None
+        if upload.scope is None or upload.state is UploadState.FAILED:
+            return None
+        from unsay_core.application.uploads import Intake
+        from unsay_core.endpoints.transcript import read_transcript
+
+        # Who asked for the upload is who says what stands in it.
+        opened = self.opened(
+            Principal(upload.actor, PrincipalKind.AGENT, ()), scope := Scope.parse(upload.scope)
+        )
+        steering = self.policies.of(scope.segments[0])
+        files = self.transcripts(scope_id)
+        return Intake(opened, self.world, steering, files, read_transcript, _give_up_a_file)
 
     def open_transfer(self, principal: Principal, scope: Scope, *, reading: bool = False) -> TransferScope:
         """Open a scope to carry memories out of it and into it, as files beside the ledger."""
@@ -305,7 +347,7 @@ class EmbeddedService:
             indexes={GENERATION: self.vectors(scope_id)},
             transfers=self.transfers.of(opened.id),
             form=FORM,
-            transcripts=NoTranscripts(),
+            transcripts=self.transcripts(scope_id),
             recovery_days=0,
             policy=opened.policy,
             editor=lambda: self._editor(opened),
@@ -370,25 +412,6 @@ class NoDocuments:
         return iter(())
 
 
-class NoTranscripts:
-    """See `Transcripts`: a file is handed in where it lies, and this process has no other place for it."""
-
-    def address(self, run_id: str, upload_id: str) -> Address:
-        """There is none."""
-        raise NotFoundError(_NO_FILES)
-
-    def read(self, run_id: str, upload_id: str) -> bytes:
-        """Nothing is there."""
-        raise NotFoundError(_NO_FILES)
-
-    def remove(self, run_id: str, upload_id: str) -> None:
-        """Nothing was handed in."""
-
-    def waiting(self) -> Iterator[WaitingFile]:
-        """None."""
-        return iter(())
-
-
 class Chores:
     """What is owed after a change, in every scope of the file: the index, and the extraction.
 
@@ -398,14 +421,28 @@ class Chores:
     def __init__(self, service: EmbeddedService) -> None:
         self._service = service
         self._notes = NotedOnce(service.registry)
+        self._unread: set[WaitingFile] = set()
         self._lock = threading.Lock()
 
     def run(self) -> None:
         """Do what is owed; what could not be done is left. A job may wait for the index: it comes twice."""
         with self._lock:
-            chores = (self._extract, self._jobs, self._index, self._jobs, self._transfers, self._make_up)
+            chores = (
+                self._take_in,
+                self._extract,
+                self._jobs,
+                self._index,
+                self._jobs,
+                self._transfers,
+                self._make_up,
+            )
             for chore in chores:
                 self._tried(chore)
+
+    def see_to_new_files(self) -> None:
+        """Nobody tells of a file that was handed in: whoever asks next sees to it first."""
+        if next(self._new_files(), None) is not None:
+            self.run()
 
     def see_to_what_is_due(self) -> None:
         """Do what has come due: memories expire, conversations are quiet, what stands still goes on."""
@@ -457,6 +494,26 @@ class Chores:
         for scope_id in self._service.transfers.scope_ids():
             remove_files("", self._service.transfers.of(scope_id), before=before)
 
+    def _take_in(self) -> None:
+        """Read the files that have come, or drop those that nobody could read for long enough."""
+        before = self._service.world.clock.now() - UNREAD_KEPT
+        for scope_id, file in self._new_files():
+            from unsay_core.application.uploads import take_in
+
+            intake = self._service.intake_of(file, scope_id)
+            if intake is not None:
+                take_in(file.run_id, file.upload_id, intake)
+            elif file.at < before:
+                self._service.transcripts(scope_id).remove(file.run_id, file.upload_id)
+            else:
+                self._unread.add(file)
+
+    def _new_files(self) -> Iterator[tuple[str, WaitingFile]]:
+        for scope_id in self._service.intake.scope_ids():
+            for file in self._service.transcripts(scope_id).waiting():
+                if file not in self._unread:
+                    yield scope_id, file
+
     def _extract(self) -> None:
         for scope_id, _, marker in owed(self._service.file, Area.READY):
             from unsay_core.application.extract import extract, next_in_line
@@ -494,6 +551,10 @@ class Chores:
         for start in range(0, len(tasks), AT_ONCE):
             clock = NoPauses(self._service.world.clock)
             index_memories(tasks[start : start + AT_ONCE], scope, clock, uuid4().hex)
+
+
+def _give_up_a_file() -> None:
+    log.warning("a file that was handed in could not be read as a transcript")
 
 
 def _give_up(run_id: str, number: int) -> None:

@@ -72,7 +72,7 @@ def unreadable(file: AnyFile) -> Iterator[Owed]:
 
 
 def drop_outcomes(file: AnyFile, now: datetime) -> None:
-    """Forget what requests led to whose idempotency keys nobody may use again."""
-    over = "DELETE FROM entry WHERE area = 'I' AND json_extract(record, '$.ttl') < ?"
+    """Forget what requests led to whose idempotency keys nobody may use again, and files that never came."""
+    over = "DELETE FROM entry WHERE area IN ('I', 'C') AND json_extract(record, '$.ttl') < ?"
     with file.transaction() as connection:
         connection.execute(over, (int(now.timestamp()),))
