@@ -11,6 +11,7 @@ import asyncio
 import logging
 import math
 import operator
+import re
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime, timedelta
@@ -49,6 +50,7 @@ _LOG = logging.getLogger(__name__)
 _PAGE = 100
 _BATCH_ITEMS = 25
 _BATCH_BYTES = 192 * 1024  # of the 256 KiB that a request may have, its frame included
+_BLANK_LINES = re.compile(r"\n\s*\n")
 _CONTENT_BYTES = 16 * 1024
 _QUERY_CHARACTERS = 2_000
 _RANKED = 50
@@ -147,24 +149,29 @@ class UnsayStore(BaseStore):
         return [SearchItem(**_described(memory), score=score) for memory, score in found]
 
     def _matches(self, op: SearchOp) -> Iterator[tuple[MemoryOut, float | None]]:
-        """The best first, then whatever else matches in the order in which it was put, without a score."""
+        """The best first, then whatever else matches, in the order in which it was put.
+
+        What was put without an index has no score, and what has nothing to do with the query scores nothing.
+        """
         within = [{"under": ["path", [*op.namespace_prefix]]}] if op.namespace_prefix else []
-        ranked = self._ranked(op, within) if op.query and op.query.strip() else []
+        is_asked = bool(op.query and op.query.strip())
+        # What does not pass may stand before what does.
+        most = _RANKED if op.filter else min(_RANKED, max(1, op.offset + op.limit))
+        ranked = self._ranked(op, within, most) if is_asked else []
         for hit in ranked:
             if _passes(hit.memory, op.filter):
                 yield hit.memory, hit.score
-        seen = {hit.memory.id for hit in ranked}
+        seen, is_all = {hit.memory.id for hit in ranked}, is_asked and len(ranked) < most
         for memory in self._all(within):
             if memory.id not in seen and _passes(memory, op.filter):
-                yield memory, None
+                yield memory, 0.0 if is_all and memory.content else None
 
-    def _ranked(self, op: SearchOp, within: Sequence[Mapping[str, Any]]) -> list[RecalledOut]:
+    def _ranked(self, op: SearchOp, within: Sequence[Mapping[str, Any]], most: int) -> list[RecalledOut]:
         found = self._memory.recall(
             (op.query or "")[:_QUERY_CHARACTERS],
             scope=self._scope,
             kinds=[Kind.ITEM],
-            # What does not pass may stand before what does.
-            limit=_RANKED if op.filter else min(_RANKED, max(1, op.offset + op.limit)),
+            limit=most,
             filter=_all_of([*within, *_narrowing(op.filter or {})]),
         )
         # What was put without an index has no words, and can only be as new as it is.
@@ -215,9 +222,10 @@ class UnsayStore(BaseStore):
         }
 
     def _text(self, value: Mapping[str, Any], index: Sequence[str] | bool | None) -> str:
-        """The words that a query is compared with."""
+        """The words that a query is compared with: a paragraph for each path, of which the best counts."""
         fields = self._fields if index is None or index is True else index or ()
-        text = "\n".join(text for field in fields for text in get_text_at_path(value, field)).strip()
+        texts = [text for field in fields for text in get_text_at_path(value, field)]
+        text = "\n\n".join(_BLANK_LINES.sub("\n", text).strip() for text in texts).strip()
         return text.encode()[:_CONTENT_BYTES].decode(errors="ignore").strip()
 
     def _delete(self, put: PutOp) -> None:

@@ -207,6 +207,39 @@ def test_a_query_ranks_what_is_indexed_and_the_rest_fills_the_tail(store, memory
     )
 
 
+@pytest.mark.parametrize("is_indexed", [False, True])
+def test_each_path_is_a_text_of_its_own_and_the_best_one_counts(is_indexed):
+    class Letters:
+        name = "letters-1"
+
+        def embed(self, texts):
+            return [[float(text.lower().count(chr(97 + n))) for n in range(26)] for text in texts]
+
+    long = " ".join(f"word{n}" for n in range(200))
+    with unsay.connect("memory://", embedder=Letters() if is_indexed else None) as memory:
+        store = UnsayStore(memory, scope=SCOPE, fields=["a", "b", "c[*]"])
+        store.put(ALICE, "one", {"a": "kiwi"})
+        store.put(ALICE, "many", {"a": long, "b": "kiwi", "c": [long, "plum\n\nand more"]})
+        store.put(ALICE, "none", {"x": "kiwi"})
+        found = {item.key: item.score for item in store.search((), query="kiwi")}
+        assert found["one"] == pytest.approx(found["many"], abs=1e-5)
+        assert found["none"] is None
+        (plum, kiwi, *_) = store.search((), query="plum and more")
+        assert (plum.key, kiwi.score < plum.score) == ("many", True)
+        assert "plum\nand more" in memory.list(scope=SCOPE, kind="item", key="many").items[0].content
+
+
+def test_what_has_nothing_to_do_with_a_query_scores_nothing():
+    with unsay.connect("memory://", embedder=None) as memory:
+        store = UnsayStore(memory, scope=SCOPE)
+        store.put(ALICE, "tea", {"text": "green tea"})
+        store.put(ALICE, "car", {"text": "red car"})
+        store.put(ALICE, "off", {"text": "green tea"}, index=False)
+        found = [(item.key, item.score) for item in store.search((), query="tea")]
+        assert [key for key, _ in found] == ["tea", "car", "off"]
+        assert (found[0][1] > 0, found[1][1], found[2][1]) == (True, 0.0, None)
+
+
 def test_a_search_never_leaves_the_scope(store, memory):
     other = UnsayStore(memory, scope="acme/users/bob")
     other.put(ALICE, "k", {"text": "green tea of another"})

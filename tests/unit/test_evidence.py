@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from unsay_core.retrieval.evidence import Evidence, Term
 from unsay_core.retrieval.postings import LEADS, LIVE, Posting, in_run, pack, packed_id
 
@@ -44,3 +46,11 @@ def test_who_speaks_counts_where_the_query_names_them() -> None:
 def test_several_memories_of_one_conversation_say_how_long_it_is() -> None:
     postings = posting(0), posting(1), posting(5), posting(2, run=2)
     assert set(best(evidence(*postings))) == {IDS[0], IDS[1], IDS[5], IDS[2]}
+
+
+def test_a_text_that_stands_alone_counts_as_much_wherever_its_words_were_found() -> None:
+    alone = posting(0, run=7)
+    found = evidence(alone, posting(1, run=2))
+    assert found.of_text(5, {CAT: 1}) == pytest.approx(found.of(packed_id(IDS[0]), alone.place))
+    assert found.of_text(5, {CAT: 2}) > found.of_text(5, {CAT: 1}) > found.of_text(50, {CAT: 1}) > 0
+    assert found.of_text(300, {b"dog": 1}) == 0

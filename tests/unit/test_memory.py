@@ -8,7 +8,7 @@ from datetime import timedelta
 import pytest
 
 from tests.support.samples import AT, HARD_MEMORY, memory
-from unsay_core.domain.memory import Because, IndexState, Status, Trust
+from unsay_core.domain.memory import MOST_PASSAGES, Because, Fact, IndexState, Kind, Status, Trust
 
 TICK = timedelta(microseconds=1)
 
@@ -71,3 +71,12 @@ def test_trust_has_an_order() -> None:
         Trust.ASSERTED,
         Trust.VERIFIED,
     ]
+
+
+def test_an_item_is_compared_by_its_paragraphs_and_a_belief_as_a_whole() -> None:
+    text = "One.\n \n\nTwo,\nstill two."
+    assert Fact(text, Kind.ITEM, "k").passages == ("One.", "Two,\nstill two.")
+    assert Fact(text).passages == (text,)
+    assert Fact("", Kind.ITEM, "k").passages == ("",)
+    many = Fact("\n\n".join(f"Text {n}." for n in range(40)), Kind.ITEM, "k").passages
+    assert (len(many), many[31].count("Text")) == (MOST_PASSAGES, 9)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import TYPE_CHECKING, NamedTuple
 
 from unsay_core.application.digests import keyed_wording
@@ -13,11 +14,12 @@ from unsay_core.domain.memory import IndexState, Memory
 from unsay_core.domain.values import dataclass
 from unsay_core.metrics import DEGRADED_RECALLS
 from unsay_core.retrieval.evidence import Evidence, terms_of
+from unsay_core.retrieval.lexicon import words
 from unsay_core.retrieval.postings import packed_id, place_of
 from unsay_core.retrieval.ranking import Ranking, Scores
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from unsay_core.application.ports import OpenScope, World
     from unsay_core.application.recall_load import Loading
@@ -95,14 +97,20 @@ def _judged(query: Recall, loaded: Loading, world: World, ranking: Ranking) -> l
     now = world.clock.now()
     memories = loaded.unreplaced()
     nearest, evidence = loaded.scores.get("semantic", {}), _evidence(query, loaded, memories)
-    farthest = _farthest(loaded, ranking)
-    items = []
+    farthest, items = _farthest(loaded, ranking), []
+    sought: Mapping[str, bytes] = {}  # looked up where there is a memory of several passages
     for memory in memories:
-        substance, own = ranking.substance_of(memory), packed_id(memory.id)
-        nearness = nearest.get(memory.id)
+        nearness, own, passages = nearest.get(memory.id), packed_id(memory.id), memory.fact.passages
+        if len(passages) > 1:
+            sought = sought or sought_words(query, loaded.opened)
+            weighed = [(ranking.substance_of(p), _spoken_for(p, sought, evidence)) for p in passages]
+            substance, lexical = max(weighed, key=lambda pair: (pair[0] * pair[1], pair[0]))
+        else:
+            substance = ranking.substance_of(memory.fact.content)
+            lexical = evidence.of(own, place_of(memory, own))
         scores = Scores(
             semantic=None if nearness is None else nearness * substance,
-            lexical=evidence.of(own, place_of(memory, own)) * substance,
+            lexical=lexical * substance,
             recency=ranking.recency_of(memory, now),
             importance=float(memory.fact.importance),
         )
@@ -112,6 +120,12 @@ def _judged(query: Recall, loaded: Loading, world: World, ranking: Ranking) -> l
         if score >= query.min_score and (is_late or scores.is_relevant(ranking)):
             items.append(Recalled(loaded.opened, memory, score, scores))
     return items
+
+
+def _spoken_for(text: str, sought: Mapping[str, bytes], evidence: Evidence) -> float:
+    """How much speaks for a text by itself."""
+    said = Counter(words(text))
+    return evidence.of_text(said.total(), {sought[word]: said[word] for word in said.keys() & sought.keys()})
 
 
 def _farthest(loaded: Loading, ranking: Ranking) -> float:
@@ -126,8 +140,8 @@ def _evidence(query: Recall, loaded: Loading, memories: Sequence[Memory]) -> Evi
 
     Where it could not be asked, the texts at hand have to do.
     """
-    words, nearest = loaded.proposals.get(WORDS), loaded.scores.get("semantic", {})
-    evidence = words.evidence if words else None
+    posted, nearest = loaded.proposals.get(WORDS), loaded.scores.get("semantic", {})
+    evidence = posted.evidence if posted else None
     wordings = loaded.proposals[PENDING].wordings if PENDING in loaded.proposals else {}
     late = {
         m.id: wordings.get(m.id) or keyed_wording(loaded.opened.keys, m.fact.content)

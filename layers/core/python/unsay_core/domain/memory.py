@@ -17,6 +17,8 @@ from unsay_core.domain.values import dataclass
 SCHEMA = 1
 SLOT_KEY_FORM = "the key of a belief is 1 to 64 of a-z 0-9 _ . -"
 _SLOT_KEY = re.compile(r"[a-z0-9_.-]{1,64}", re.ASCII)
+MOST_PASSAGES = 32  # of an item; what follows belongs to the last
+_BLANK_LINES = re.compile(r"\n[^\S\n]*\n\s*")
 MOST_CORROBORATIONS = 20  # sources kept beside the first, the latest ones
 MERGING = "consolidate"  # the channel of what was merged of others
 
@@ -177,6 +179,16 @@ class Fact:
     def is_item(self) -> bool:
         """True for a keyed record: it is written over, and nothing that is done to beliefs is done to it."""
         return self.kind is Kind.ITEM
+
+    @property
+    def passages(self) -> tuple[str, ...]:
+        """The texts that a query is compared with, of which the best counts.
+
+        A belief is one. An item's are its paragraphs: a record has many fields, and what one of them says
+        is not less to the point for what the others say.
+        """
+        parts = _BLANK_LINES.split(self.content, MOST_PASSAGES - 1) if self.is_item else [self.content]
+        return tuple(filter(None, parts)) or (self.content,)
 
     @property
     def slot(self) -> str | None:

@@ -60,13 +60,17 @@ class Term:
 
 
 class _Word:
-    """A word of the query: its weight, and how often it stands at each place that was looked at."""
+    """A word of the query: its weight, and how often it stands at each place that was looked at.
 
-    __slots__ = ("at", "name", "packed", "total", "weight")
+    `in_runs` is its weight among conversations, once these have been counted.
+    """
+
+    __slots__ = ("at", "in_runs", "name", "packed", "total", "weight")
 
     def __init__(self, name: bytes, term: Term, memories: int) -> None:
         self.name, self.total, self.packed = name, term.total, term.packed
         self.weight = rarity(term.total, memories)
+        self.in_runs = 0.0
         self.at: dict[int, int] = {}
 
 
@@ -152,6 +156,17 @@ class Evidence:
         known = weights.own * own + weights.near * near + weights.asked * asked + weights.run * run
         return min(1.0, known / self._whole + lead)
 
+    def of_text(self, length: int, said: Mapping[bytes, int]) -> float:
+        """How much speaks for a text of so many words that stands alone, 0 to 1, by the words it has."""
+        self._by_run()
+        weights, half, known = self._weights, self._half[min(length, MOST_COUNTED)], 0.0
+        for word in self._words:
+            if times := said.get(word.name, 0):
+                known += weights.own * word.weight * times / (times + half)
+                known += weights.near * word.weight * times / (times + 2)
+                known += weights.run * word.in_runs * times / (times + 1)
+        return min(1.0, known / self._whole)
+
     def overlooks(self, memory: bytes) -> bool:
         """True of what may have words of the query and was beyond the postings that were looked at."""
         return self._is_cut and memory not in self._found
@@ -209,7 +224,7 @@ class Evidence:
             if count > 1:
                 counts[place >> 32] += count - 1
         unseen = max(1.0, word.total / max(1, len(word.at)))
-        weight = rarity(min(runs, len(counts) * unseen), runs)
+        word.in_runs = weight = rarity(min(runs, max(1, len(counts)) * unseen), runs)
         for run, count in counts.items():
             scores[run] = scores.get(run, 0.0) + weight * count / (count + 1)
 

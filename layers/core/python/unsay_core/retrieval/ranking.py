@@ -40,9 +40,9 @@ class Ranking:
     substantial: int = 360
     half_lives: dict[Kind, timedelta] = field(default_factory=lambda: dict(_HALF_LIVES))
 
-    def substance_of(self, memory: Memory) -> float:
+    def substance_of(self, text: str) -> float:
         """What a text of this length can hold of an answer, growing with the logarithm of its words."""
-        length = min(len(memory.fact.content.encode()), self.substantial)
+        length = min(len(text.encode()), self.substantial)
         return 1 - self.brevity * (1 - log1p(length / _WORD) / log1p(self.substantial / _WORD))
 
     def recency_of(self, memory: Memory, now: datetime) -> float:
