@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 import httpx
 from rich.console import Console
 
-from local.deploy import DeployError, deploy
+from local.deploy import CDK_OUT, DeployError, deploy
 from local.host_layer import ROOT, LayerError
 from local.place import HOST, STACK, Place
 
@@ -70,15 +70,15 @@ def up(place: Place) -> int:
     return 0
 
 
-def bring_up(place: Place, progress: Progress) -> dict[str, Any]:
-    """Start the server, deploy the stack, make the first key; returns what `local.json` holds.
+def bring_up(place: Place, progress: Progress, app: Path = CDK_OUT) -> dict[str, Any]:
+    """Start the server, deploy a synthesized app, make the first key; returns what `local.json` holds.
 
     Raises `LifecycleError`, `DeployError`, `LayerError`.
     """
     with _alone(place):
         progress.done(_start(place))
         progress.doing("deploying the stack …")
-        deploy(place, say=progress.done)
+        deploy(place, app, progress.done)
         progress.doing("waiting for the API …")
         _wait_healthy(place)
         progress.done("API: healthy")

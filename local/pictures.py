@@ -27,9 +27,13 @@ if TYPE_CHECKING:
     from infra.dashboards import Board, Graph
     from infra.lines import Line
 
+    Points = Sequence[tuple[float, float]]  # seconds before now, and values
+    Drawn = tuple[str, Points]  # a label, and its line
+
 PERIOD = 10  # seconds of one point: a run on one's own machine takes minutes, not days
 BACK = timedelta(minutes=30)
-WIDTH, HEIGHT, PLOT, MARGIN = 420, 190, 110, 12
+WIDTH, HEIGHT, PLOT, MARGIN = 420, 200, 110, 12
+NAMED = 6  # lines that a graph has a name below it for, two in a row
 COLOURS = ("#2563eb", "#dc2626", "#059669", "#d97706", "#7c3aed", "#0891b2", "#be185d")
 _NAMED = {  # what CloudFormation calls what a line is of
     "function": r"Functions{}",
@@ -47,8 +51,8 @@ class Metrics:
         found = [metric for page in pages for metric in page["Metrics"]]
         self._known = [json.loads(text) for text in dict.fromkeys(map(json.dumps, found))]
 
-    def series(self, line: Line) -> Iterator[tuple[str, list[tuple[float, float]]]]:
-        """Each line that a line of a graph stands for: its label, and seconds before now with values."""
+    def series(self, line: Line) -> Iterator[Drawn]:
+        """Each line that a line of a graph stands for."""
         for metric in self._known:
             dimensions = {each["Name"]: each["Value"] for each in metric["Dimensions"]}
             label = _label(line, metric, dimensions)
@@ -85,10 +89,16 @@ def _label(line: Line, metric: Mapping[str, Any], dimensions: Mapping[str, str])
         rest = {name: value for name, value in dimensions.items() if line.dimensions.get(name) != value}
         if not line.dimensions.items() <= dimensions.items() or list(rest) != [line.by] * bool(line.by):
             return None
-        return f"{rest[line.by][:12]}" if line.by else f"{line.name} {line.statistic}"
+        return _short(rest[line.by]) if line.by else f"{line.service} {line.name} {line.statistic}"
     if not _is_of(line.of, dimensions):
         return None
-    return f"{line.of} {line.statistic}" if line.of != "api" else f"{line.name} {line.statistic}"
+    of_one = line.of == "api" or line.of.endswith(" function")
+    return f"{line.of} {line.name if of_one else line.statistic}"
+
+
+def _short(name: str) -> str:
+    """A reason as it is, and the beginning of a digest."""
+    return name if len(name) < 40 else name[:12]
 
 
 def _is_of(thing: str, dimensions: Mapping[str, str]) -> bool:
@@ -100,16 +110,23 @@ def _is_of(thing: str, dimensions: Mapping[str, str]) -> bool:
 
 
 def picture(board: Board, metrics: Metrics) -> str:
-    """One dashboard as an SVG document."""
+    """One dashboard as an SVG document; all graphs are over the time from its first point to its last."""
+    found = [
+        [(label, points) for line in graph.lines for label, points in metrics.series(line) if points]
+        for graph in board.graphs
+    ]
+    times = [at for lines in found for _, points in lines for at, _ in points] or [0.0]
     rows = (len(board.graphs) + 1) // 2
     width, height = 2 * WIDTH, rows * HEIGHT + 50
     graphs = "".join(
-        f'<g transform="translate({at % 2 * WIDTH},{50 + at // 2 * HEIGHT})">{_graph(graph, metrics)}</g>'
-        for at, graph in enumerate(board.graphs)
+        f'<g transform="translate({at % 2 * WIDTH},{50 + at // 2 * HEIGHT})">'
+        f"{_graph(graph, lines, min(times), max(times))}</g>"
+        for at, (graph, lines) in enumerate(zip(board.graphs, found, strict=True))
     )
     head = (
         f'<text x="{MARGIN}" y="22" font-size="16" font-weight="bold">{escape(board.name)}</text>'
-        f'<text x="{MARGIN}" y="40" font-size="11" fill="#555">{escape(board.reader)}</text>'
+        f'<text x="{MARGIN}" y="40" font-size="11" fill="#555">{escape(board.reader)}'
+        f" {(max(times) - min(times)) / 60:.0f} minutes are shown.</text>"
     )
     style = 'font-family="sans-serif" style="background:#fff"'
     return (
@@ -118,30 +135,28 @@ def picture(board: Board, metrics: Metrics) -> str:
     )
 
 
-def _graph(graph: Graph, metrics: Metrics) -> str:
-    found = [(label, points) for line in graph.lines for label, points in metrics.series(line) if points]
-    every = [point for _, points in found for point in points]
-    start = min((at for at, _ in every), default=-1.0)
-    most = max((value for _, value in every), default=0.0) or 1.0
+def _graph(graph: Graph, found: Sequence[Drawn], start: float, end: float) -> str:
+    most = max((value for _, points in found for _, value in points), default=0.0) or 1.0
+    inner = WIDTH - 2 * MARGIN
     lines = "".join(
-        _line(points, start, most, COLOURS[at % len(COLOURS)]) for at, (_, points) in enumerate(found)
+        _line(points, start, end, most, COLOURS[at % len(COLOURS)]) for at, (_, points) in enumerate(found)
     )
     names = "".join(
-        f'<tspan fill="{COLOURS[at % len(COLOURS)]}">{escape(label)}  </tspan>'
-        for at, (label, _) in enumerate(found[:5])
+        f'<tspan x="{MARGIN + inner * (at % 2) // 2}" dy="{12 * (at % 2 == 0)}" '
+        f'fill="{COLOURS[at % len(COLOURS)]}">{escape(label)}  </tspan>'
+        for at, (label, _) in enumerate(found[:NAMED])
     )
-    inner = WIDTH - 2 * MARGIN
     return (
         f'<text x="{MARGIN}" y="14" font-size="12" font-weight="bold">{escape(graph.title)}</text>'
         f'<rect x="{MARGIN}" y="22" width="{inner}" height="{PLOT}" fill="none" stroke="#ddd"/>'
         f'<text x="{MARGIN + 3}" y="33" font-size="9" fill="#777">{most:.4g}</text>{lines}'
-        f'<text x="{MARGIN}" y="{PLOT + 38}" font-size="10">{names}</text>'
+        f'<text x="{MARGIN}" y="{PLOT + 25}" font-size="10">{names}</text>'
     )
 
 
-def _line(points: Sequence[tuple[float, float]], start: float, most: float, colour: str) -> str:
+def _line(points: Points, start: float, end: float, most: float, colour: str) -> str:
     """A line through its points; each is a dot too, for one alone is no line."""
-    inner, span = WIDTH - 2 * MARGIN, max(-start, 1.0)
+    inner, span = WIDTH - 2 * MARGIN, max(end - start, 1.0)
     places = [
         (MARGIN + inner * (at - start) / span, 22 + PLOT * (1 - 0.9 * value / most)) for at, value in points
     ]

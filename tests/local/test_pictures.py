@@ -42,7 +42,11 @@ def test_a_picture_has_the_lines_of_its_dashboard_and_no_others(cloudwatch, tmp_
     measured(cloudwatch, "AWS/SQS", depth, [5], QueueName="unsay-dev-JobsQueue8F")
     drawn = {path.stem: path.read_text() for path in draw(cloudwatch, tmp_path)}
     assert drawn.keys() == {board.name.lower() for board in BOARDS}
-    assert labels(drawn["forgetting"]) == ["ErasuresPending Maximum", "import", "jobs dead letters Maximum"]
+    assert labels(drawn["forgetting"]) == [
+        "sweep ErasuresPending Maximum",
+        "import",
+        "jobs dead letters Maximum",
+    ]
     assert drawn["forgetting"].count("<polyline") == 3
     assert labels(drawn["health"]) == ["jobs dead letters Maximum"]
     assert labels(drawn["cost"]) == []
