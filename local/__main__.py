@@ -7,6 +7,7 @@ import os
 import sys
 from pathlib import Path
 
+from local.deploy import CDK_OUT
 from local.place import Place
 
 _PORT = 4566
@@ -39,6 +40,7 @@ def main(argv: list[str] | None = None) -> int:
     parser.add_argument("command", choices=["serve", "up", "down", "status", "demo"])
     parser.add_argument("--port", type=_port, default=os.environ.get("PORT"))
     parser.add_argument("--state", type=_folder, default=os.environ.get("STATE") or ".unsay")
+    parser.add_argument("--app", type=_folder, default=CDK_OUT, help="another synthesized app to bring up")
     parser.add_argument("--file", default=os.environ.get("FILE"), help="conversation for the demo (JSONL)")
     arguments = parser.parse_args(argv)
     if arguments.command == "demo":
@@ -51,6 +53,8 @@ def main(argv: list[str] | None = None) -> int:
         return 0
     from local import lifecycle
 
+    if arguments.command == "up":
+        return lifecycle.up(place, arguments.app)
     return int(getattr(lifecycle, arguments.command)(place))
 
 

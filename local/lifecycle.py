@@ -57,12 +57,12 @@ def running(place: Place) -> Running | None:
         return None
 
 
-def up(place: Place) -> int:
+def up(place: Place, app: Path = CDK_OUT) -> int:
     """Start, deploy and print how to call; done again it redeploys and prints the same."""
     console = Console()
     try:
         with console.status("starting the local cloud …") as status:
-            local = bring_up(place, Progress(console, status))
+            local = bring_up(place, Progress(console, status), app)
         _print(console, place, local)
     except (LifecycleError, DeployError, LayerError) as error:
         Console(stderr=True).print(f"[red]unsay is not up:[/] {error}", highlight=False, soft_wrap=True)

@@ -29,7 +29,7 @@ def made(monkeypatch):
         keys.append(f"unsay_key_{len(keys)}")
         return keys[-1]
 
-    monkeypatch.setattr(lifecycle, "deploy", lambda place, say: deploy(place, SAMPLE_APP, say))
+    monkeypatch.setattr(lifecycle, "deploy", lambda place, _, say: deploy(place, SAMPLE_APP, say))
     monkeypatch.setattr(lifecycle, "_bootstrap", bootstrap)
     return keys
 

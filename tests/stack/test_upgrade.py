@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import httpx
 import pytest
@@ -121,8 +122,10 @@ def test_a_release_goes_out_and_back_under_traffic(stack: Stack, tmp_path: Path)
                 eventually(lambda: form() == 2)
                 reached = len(traffic.stored)
                 eventually(lambda: len(traffic.stored) > reached + 5)
+                old = store_old_counter(stack)
                 done = admin(stack, "migrate")
                 assert done.returncode == 0, done.stderr
+                assert old()["schema"] == {"N": "1"}, "a counter that did not say its form"
                 assert re.search(r"1: count what each scope holds: \d+ scopes", done.stderr)
                 deploy(place, CDK_OUT)
                 eventually(lambda: form() == 1)
@@ -142,6 +145,14 @@ def test_a_release_goes_out_and_back_under_traffic(stack: Stack, tmp_path: Path)
             verified = client.get("/v1/audit/verify", params={"scope": scope}).json()
             assert verified["ok"] is True
             eventually(lambda scope=scope: is_indexed(client, scope), within=120)
+
+
+def store_old_counter(stack: Stack) -> Callable[[], dict[str, Any]]:
+    """A counter as a release stored it that did not say its form; returns how to read it."""
+    dynamodb, table = stack.aws("dynamodb"), stack.outputs["AccessTable"]
+    key: Any = {"pk": {"S": "METER#upgrades"}, "sk": {"S": "tokens/2020-01-01"}}
+    dynamodb.put_item(TableName=table, Item={**key, "n": {"N": "5"}})
+    return lambda: dict(dynamodb.get_item(TableName=table, Key=key)["Item"])
 
 
 def writes_form(client: httpx.Client) -> Callable[[], int]:

@@ -19,6 +19,7 @@ import boto3
 import httpx
 import pytest
 
+from local.deploy import CDK_OUT
 from local.place import Place
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -83,10 +84,10 @@ class Stack:
         httpx.delete(self.control_url).raise_for_status()
 
 
-def start(place: Place) -> Stack:
+def start(place: Place, app: Path = CDK_OUT) -> Stack:
     """Bring a local cloud up as `make up` does, and read what it wrote for its clients."""
     environment = {**os.environ, "PORT": str(place.port), "STATE": str(place.state)}
-    command = [sys.executable, "-m", "local", "up"]
+    command = [sys.executable, "-m", "local", "up", "--app", str(app)]
     done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
     local = json.loads(place.local_json.read_text())
