@@ -92,8 +92,9 @@ def _label(line: Line, metric: Mapping[str, Any], dimensions: Mapping[str, str])
         return _short(rest[line.by]) if line.by else f"{line.service} {line.name} {line.statistic}"
     if not _is_of(line.of, dimensions):
         return None
-    of_one = line.of == "api" or line.of.endswith(" function")
-    return f"{line.of} {line.name if of_one else line.statistic}"
+    if line.of == "api":
+        return f"{line.name} {line.statistic}"
+    return f"{line.of} {line.name if line.of.endswith(' function') else line.statistic}"
 
 
 def _short(name: str) -> str:
@@ -126,7 +127,7 @@ def picture(board: Board, metrics: Metrics) -> str:
     head = (
         f'<text x="{MARGIN}" y="22" font-size="16" font-weight="bold">{escape(board.name)}</text>'
         f'<text x="{MARGIN}" y="40" font-size="11" fill="#555">{escape(board.reader)}'
-        f" {(max(times) - min(times)) / 60:.0f} minutes are shown.</text>"
+        f" {max(times) - min(times):.0f} seconds are shown.</text>"
     )
     style = 'font-family="sans-serif" style="background:#fff"'
     return (
