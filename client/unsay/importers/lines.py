@@ -13,7 +13,7 @@ from pydantic import TypeAdapter, ValidationError
 
 from unsay.importers.sources import Foreign, found_in
 from unsay_core.contracts import exact_json
-from unsay_core.contracts.base import Data, Metadata, Tags, Text
+from unsay_core.contracts.base import DEPTH, Data, Metadata, Tags, Text
 from unsay_core.domain.errors import UnsayError
 
 if TYPE_CHECKING:
@@ -100,7 +100,7 @@ def line_of(source: str, record: Foreign, report: Report) -> dict[str, Any] | No
         content = ""
     metadata, rest = _fitting(record.metadata, report)
     data = record.data if record.data is not None else ({"metadata": rest} if rest else None)
-    if _refuses(_DATA, data):
+    if _refuses(_DATA, data) or _is_too_deep(data):
         report.refuse("data that is too large or too deep")
         return None
     tags = [tag for tag in record.tags if not _refuses(_TAGS, [tag])]
@@ -143,7 +143,16 @@ def _fitting(metadata: Mapping[str, Any], report: Report) -> tuple[dict[str, Any
 def _refuses(adapter: TypeAdapter[Any], value: Any) -> bool:
     try:
         adapter.validate_python(_exact(value))
-    except (ValidationError, ValueError, UnsayError):
+    except (ValidationError, ValueError, UnsayError, RecursionError):
+        return True
+    return False
+
+
+def _is_too_deep(data: Any) -> bool:
+    """Whether the import would refuse its line for it; how deep Python itself can go is another matter."""
+    try:
+        exact_json.loads(exact_json.dumps(data), max_depth=DEPTH)
+    except UnsayError:
         return True
     return False
 
