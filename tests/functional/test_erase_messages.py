@@ -114,6 +114,30 @@ def test_what_may_be_said_anew_stays_said(api: Caller, eraser: Eraser) -> None:
     assert eraser.finish(pending)["redacted"] == 0
 
 
+@pytest.mark.usefixtures("most_buried")
+@pytest.mark.parametrize("way", WAYS)
+def test_another_memory_of_the_same_sentence_stays_and_quotes_it_no_more(
+    api: Caller, service: FakeService, eraser: Eraser, way: str
+) -> None:
+    sentence = "I live in Lisbon with my dog Bruno."
+    Talk(api, "chat-1").say(f"Hi! {sentence} Bye.")
+    told = {"source": {"run_id": "chat-1", "message_seqs": [1], "quote": sentence}}
+    gone = api.remember(LISBON, **told)["id"]
+    other = api.remember(DOG, **told)["id"]
+    api.remember(DOG, source={"run_id": "chat-2", "quote": "Bruno is my dog."})
+    api.edit(other, tags=["dog"], version=2)
+    assert sentence in api.history(other).text, "the control"
+    receipt = eraser.finish(WAYS[way](eraser, gone))
+    assert {"id": other, "why": "quoted", "outcome": "redacted"} in receipt["cascade"]
+    assert "isbon" not in service.dump()
+    kept = api.get(other)
+    assert (kept["content"], kept["status"], kept["version"]) == (DOG, "active", 3)
+    assert kept["source"]["quote"] == "[redacted]"
+    assert "Bruno is my dog." in service.dump(), "what it quotes of another"
+    assert len(api.history(other)["versions"]) == 3
+    assert api.verify()["ok"]
+
+
 def calls(eraser: Eraser, erasing: Any) -> dict[str, int]:
     """The calls of the ledger by name, and its pages of conversations, in the whole job."""
     counted = dict.fromkeys(("read", "page", "commit", "conversations"), 0)

@@ -45,6 +45,7 @@ class Scene:
         talk.say("I live in Lisbon.", "My dog is called Bruno.", "I like tea.")
         said = {"run_id": "run-1", "message_seqs": [1], "quote": "I live in Lisbon."}
         source = self.api.remember("Alice lives in Lisbon.", tags=["x"], source=said)["id"]
+        self.api.edit(self.api.remember("Alice has a flat.", source=said)["id"], tags=["flat"])
         other = self.api.remember("Alice has a dog.", source={"run_id": "run-1", "message_seqs": [2]})["id"]
         self.api.remember("Alice has a dog.", source={"run_id": "run-2"})
         self.api.remember("Alice is Portuguese.", derived_from=[source])

@@ -53,7 +53,8 @@ class Life:
             {"reason": "other", "note": f"on {word}"},
             **{"If-Match": '"1"'},
         )
-        self.kept = self.call("POST", "/v1/memories", {**self.scope, "content": "Ana plays chess."})["id"]
+        chess = {**self.scope, "content": "Ana plays chess.", **told}  # and quotes the same sentence
+        self.kept = self.call("POST", "/v1/memories", chess)["id"]
         self.hand_in(run)
         self.carry()
         eventually(self.is_indexed, within=90)
@@ -139,8 +140,8 @@ def test_a_search_of_its_own_finds_it_everywhere_before_and_nowhere_after(
     assert twin.stores() == before, "the control: the twin's is found where it was"
     assert one.echoed() == "Noted.\n[redacted]\nAnything else?"
     assert twin.word in twin.echoed(), "the control"
-    listed = one.call("GET", "/v1/memories")["items"]
-    assert [memory["content"] for memory in listed] == ["Ana plays chess."]
+    (listed,) = one.call("GET", "/v1/memories")["items"]
+    assert (listed["content"], listed["source"]["quote"]) == ("Ana plays chess.", "[redacted]")
     assert everything.call("GET", "/v1/memories")["items"] == []
 
 

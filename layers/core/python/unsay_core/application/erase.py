@@ -2,8 +2,8 @@
 
 Memories with all that goes along; conversations; what else lies about of a whole scope. Then a sweep that
 looks everywhere again and trusts nothing of what was done before; only when it finds nothing does the fence
-go. Then the files, and the messages that say what is buried. Then the proof: documents and every generation
-of the index are asked, id by id, until they have let go.
+go. Then the files, and the messages and quotes that say what is buried. Then the proof: documents and every
+generation of the index are asked, id by id, until they have let go.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from unsay_core.application.draft import Draft
 from unsay_core.application.erase_files import clear_files
 from unsay_core.application.erase_group import erase_group, erase_past, record_weakened, weaken
 from unsay_core.application.erase_messages import clear_messages, has_messages
+from unsay_core.application.erase_quotes import clear_quotes
 from unsay_core.application.erase_run import erase_runs
 from unsay_core.application.erase_sweep import prove, remove_remains, sweep_ledger
 from unsay_core.application.jobs import NotYetError, OutrunError, move
@@ -38,20 +39,15 @@ if TYPE_CHECKING:
 PAGE = 95  # selected memories erased together; with the head and the receipt they are one read
 MOST_SPARED = 500  # values that a conversation shares with other sources
 LOOKED_AT = 1_000  # memories looked at in one step, if none of them is selected
+AFTER_THE_FENCE = (Phase.FILES, Phase.MESSAGES, Phase.QUOTES, Phase.PROOF)
 TURN = 2.0  # seconds until an erasure looks again whether it is its turn
 
 
 def erase_step(work: Work, scope: JobScope, world: World, /) -> Erasure:
     """One step of an erasure; of several in a scope the first goes on, and the others wait for it."""
     erasure = cast("Erasure", work)
-    if erasure.phase is Phase.FILES:
-        return clear_files(erasure, scope, world)
-    if erasure.phase is Phase.MESSAGES:
-        if has_messages(erasure, scope):
-            return clear_messages(erasure, scope, world)
-        erasure = replace(erasure, phase=Phase.PROOF)
-    if erasure.phase is Phase.PROOF:
-        return prove(erasure, scope, world)
+    if erasure.phase in AFTER_THE_FENCE:
+        return _clear_rest(erasure, scope, world)
     head = scope.ledger.read([HEAD]).get(HEAD)
     fences = head.fences if head else ()
     if not fences or fences[0].erasure_id != erasure.id:
@@ -66,6 +62,17 @@ def erase_step(work: Work, scope: JobScope, world: World, /) -> Erasure:
             return remove_remains(erasure, scope, world)
         case _:
             return sweep_ledger(erasure, fences[0], verdict, scope, world)
+
+
+def _clear_rest(erasure: Erasure, scope: JobScope, world: World) -> Erasure:
+    """A step of what follows when the ledger has let go; where nothing is to be looked at the next begins."""
+    if erasure.phase is Phase.FILES:
+        return clear_files(erasure, scope, world)
+    if erasure.phase is Phase.MESSAGES and has_messages(erasure, scope):
+        return clear_messages(erasure, scope, world)
+    if erasure.phase is not Phase.PROOF and erasure.quoted:
+        return clear_quotes(replace(erasure, phase=Phase.QUOTES), scope, world)
+    return prove(replace(erasure, phase=Phase.PROOF), scope, world)
 
 
 def _verdict(fence: Fence, fences: Sequence[Fence]) -> Verdict:

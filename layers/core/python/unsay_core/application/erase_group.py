@@ -225,6 +225,7 @@ def _erase(
             erased=erasure.erased + len(ids),
             tombstones=erasure.tombstones + len(graves),
             buried=erasure.burying((*verdict.said, *values)),
+            quoted=erasure.quoted or bool(verdict.said),
             remaining=(*erasure.remaining, *ids) if erasure.phase is Phase.FILES else erasure.remaining,
             audit_seq=entry.seq,
             digest=entry.hash,

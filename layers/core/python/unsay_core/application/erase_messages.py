@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
     from typing import Any
 
-    from unsay_core.application.ledger import Entry, Ref
+    from unsay_core.application.ledger import Ref
     from unsay_core.application.ports import JobScope, World
 
 PAGE = 100  # entries of conversations in one read
@@ -44,7 +44,8 @@ def clear_messages(erasure: Erasure, scope: JobScope, world: World) -> Erasure:
     after = erasure.cursor
     for _ in range(0, LOOKED_AT, PAGE):
         page = scope.ledger.page(Area.CONVERSATION, after=after, limit=PAGE)
-        said = _said(page, erasure, scope)
+        texts = {ref_of(m): [*strings([m.blocks, m.name])] for m in page if isinstance(m, Message)}
+        said = said_of_it(texts, erasure, scope)
         some = list(said)[:AT_ONCE]
         after = ref_of(page[-1]).id if len(page) == PAGE else None
         after = some[-1].id if len(said) > AT_ONCE else after
@@ -54,14 +55,13 @@ def clear_messages(erasure: Erasure, scope: JobScope, world: World) -> Erasure:
     return settle(lambda: _redact(some, digests, after, erasure, scope, world), world)
 
 
-def _said(
-    page: Sequence[Entry], erasure: Erasure, scope: JobScope
+def said_of_it(
+    texts: Mapping[Ref[Any], Iterable[str]], erasure: Erasure, scope: JobScope
 ) -> dict[Ref[Any], dict[str, tuple[str, ...]]]:
-    """The messages of a page that say what is buried: each piece that does so, with its digests."""
+    """Where something says what is buried: each piece of its texts that does so, with its digests."""
     known = {
-        ref_of(entry): {piece: value_digests(scope.keys, piece) for piece in _pieces(entry)}
-        for entry in page
-        if isinstance(entry, Message)
+        ref: {piece: value_digests(scope.keys, piece) for piece in _pieces(said)}
+        for ref, said in texts.items()
     }
     buried = set(erasure.buried)
     if erasure.buried == MANY:
@@ -74,8 +74,7 @@ def _said(
     return {ref: each for ref, each in of_it.items() if each}
 
 
-def _pieces(message: Message) -> Iterable[str]:
-    texts = strings([message.blocks, message.name])
+def _pieces(texts: Iterable[str]) -> Iterable[str]:
     return {text[start:end] for text in texts for start, end in pieces(text)}
 
 
@@ -109,7 +108,7 @@ def _redact(
     for run_id in dict.fromkeys(message.run_id for message in cleared):
         reason = erasure.reason.value
         draft.record(run_happening(Event.REDACTED, run_id, scope, reason=reason, erasure_id=erasure.id))
-    phase = Phase.PROOF if after is None else Phase.MESSAGES
+    phase = Phase.QUOTES if after is None else Phase.MESSAGES
     count = erasure.redacted + len(cleared)
     moved = move(draft, erasure, replace(erasure, redacted=count, cursor=after, phase=phase))
     draft.commit()

@@ -93,6 +93,7 @@ def _count(redacted: int, buried: Sequence[str], verdict: Verdict, draft: Draft)
             redacted=erasure.redacted + redacted,
             tombstones=erasure.tombstones + len(buried),
             buried=erasure.burying(buried),
+            quoted=True,
         )
 
     put_receipt(draft, verdict, change)

@@ -43,6 +43,7 @@ class Phase(StrEnum):
     SWEEP = "sweep"
     FILES = "files"
     MESSAGES = "messages"
+    QUOTES = "quotes"
     PROOF = "proof"
     COMPLETE = "complete"
 
@@ -82,7 +83,7 @@ class Erasure:
     the memories of a forget that named one, which projections may still hold; those of a selection are found
     by their tombstones. `retained_until` is when the last backup that holds anything of it is gone. `spared`
     are values that others have said too, `buried` those of the memories and of their evidence: by them it is
-    found who else said so.
+    found who else said so. With evidence, which is `quoted`, other memories may quote the same sentence.
     """
 
     id: str
@@ -111,6 +112,7 @@ class Erasure:
     retained_until: datetime | None = None
     spared: tuple[str, ...] = ()
     buried: tuple[str, ...] = ()
+    quoted: bool = False
     cleared_at: datetime | None = None
     trace: str | None = None  # of whoever asked for it
 
