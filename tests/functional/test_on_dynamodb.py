@@ -10,11 +10,13 @@ import pytest
 
 from tests.functional.aws import TABLES, aws_service
 from tests.support.clients import OneAtATime
+from tests.support.consolidating import merged
 from tests.support.extraction import Talk
 from tests.support.http import Answer, Caller, persistently
 from unsay_core.adapters.scoped_session import ScopedClients
 from unsay_core.bootstrap.aws import ApiService
 from unsay_core.domain.scope import Scope
+from unsay_core.extraction.likeness import MOST_MEMBERS
 
 LISBON, PORTO = "Alice lives in Lisbon.", "Alice lives in Porto."
 
@@ -69,6 +71,19 @@ def test_a_long_chain_of_corrections_goes_in_transactions_of_at_most_a_hundred(a
     for status in ("active", "superseded"):
         assert api.listed("rooms", status=status) == []
     assert api.verify("rooms")["ok"] is True
+
+
+def test_a_merge_of_the_most_members_is_taken_back_in_one_transaction(
+    api: Caller, service: ApiService
+) -> None:
+    ids = [api.remember(f"Alice likes tea, cup {number}.", "merged")["id"] for number in range(MOST_MEMBERS)]
+    into = merged(service, *ids, scope="merged")
+    assert api.listed("merged") == ["Alice likes tea, cup 0."]
+    receipt = api.forget(ids[0], scope="merged")
+    assert (receipt.status, receipt["erased"], receipt["cascaded"]) == (202, 2, MOST_MEMBERS)
+    assert len(api.listed("merged")) == MOST_MEMBERS - 1
+    assert api.get(into.id, "merged").status == 404
+    assert api.verify("merged")["ok"] is True
 
 
 def test_the_most_memories_that_a_slot_gives_up_at_once_fit_into_a_transaction(api: Caller) -> None:
