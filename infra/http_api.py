@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 SIGNED_PATHS = "/iam/v1/{proxy+}"  # the same calls, for callers that sign with AWS credentials
 MCP_PATH = "/mcp"
+SIGNED_MCP_PATH = "/iam/mcp"  # for a host that signs, as AgentCore does with the role of its gateway
 PUBLIC_PATHS = ("/v1/health", "/v1/openapi.json")
 CREDENTIAL = "$request.header.Authorization"
 # How long a revoked key may still be believed.
@@ -38,7 +39,7 @@ ACCESS_LOG = {
 
 
 class HttpApi(Construct):
-    """One `$default` route to the api λ, denied by default, one for whom IAM vouches, and MCP's.
+    """One `$default` route to the api λ, denied by default, and MCP's; and both for whom IAM vouches.
 
     With a `header`, whoever comes without it is nobody: the gateway does not ask who they are.
     """
@@ -75,12 +76,11 @@ class HttpApi(Construct):
         self.api.add_routes(
             path=SIGNED_PATHS, integration=integration, authorizer=authorizers.HttpIamAuthorizer()
         )
+        to_mcp = integrations.HttpLambdaIntegration("Mcp", mcp.function, scope_permission_to_route=False)
         # By the default authorizer, like everything else.
+        self.api.add_routes(path=MCP_PATH, integration=to_mcp)
         self.api.add_routes(
-            path=MCP_PATH,
-            integration=integrations.HttpLambdaIntegration(
-                "Mcp", mcp.function, scope_permission_to_route=False
-            ),
+            path=SIGNED_MCP_PATH, integration=to_mcp, authorizer=authorizers.HttpIamAuthorizer()
         )
         for path in PUBLIC_PATHS:
             self._open_route(path, integration)

@@ -109,7 +109,7 @@ def _is_api_call(scope: Scope) -> bool:
     """Whether a request is for the deployed API: several AWS services have paths below /v1 too, but sign."""
     if scope["type"] != "http":
         return False
-    if scope["path"] == "/mcp" or scope["path"].startswith("/iam/v1/"):
+    if scope["path"] in ("/mcp", "/iam/mcp") or scope["path"].startswith("/iam/v1/"):
         return True
     if not scope["path"].startswith("/v1/"):
         return False

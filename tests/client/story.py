@@ -162,6 +162,16 @@ def _remembering(told: Told, home: str) -> None:
             "", scope=home, kind="item", key="Theme Color", path=["ui", "dark"], data={"v": 2}
         ),
     )
+    for key, text in (
+        ("tea", "Sencha is brewed at seventy degrees."),
+        ("bike", "The bicycle has a red bell."),
+    ):
+        told.ask(
+            "an item with words",
+            lambda m, key=key, text=text: m.remember(
+                text, scope=home, kind="item", key=key, path=["notes"], data={"n": 1.5}
+            ),
+        )
     told.ask(
         "a batch",
         lambda m: m.remember_batch(
@@ -197,6 +207,10 @@ def _recalling(told: Told, home: str) -> None:
         ),
     )
     told.ask("a recall of items", lambda m: _recall(m, "", scope=home, kinds=["item"]))
+    told.ask(
+        "a recall of items by words",
+        lambda m: _recall(m, "Which bell has the bicycle?", scope=home, kinds=["item"]),
+    )
     told.ask("a prompt", lambda m: _recall(m, "Where does Alice live?", scope=home, format="prompt", limit=2))
     told.ask("two scopes", lambda m: _recall(m, "Where does Alice live?", scopes=[home, f"{home}/nobody"]))
     told.ask("a page", lambda m: m.list(scope=home, limit=3))

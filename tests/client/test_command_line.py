@@ -1,6 +1,7 @@
 """The command line: every command in a pipe and at a terminal, and what its refusals exit with."""
 
 import importlib.metadata
+import io
 import json
 import os
 import pty
@@ -15,6 +16,7 @@ from contextlib import closing
 
 import pytest
 import typer
+from rich.console import Console
 from typer.testing import CliRunner
 
 os.environ.setdefault("POWERTOOLS_SERVICE_NAME", "api")
@@ -26,6 +28,7 @@ from tests.support.server import served
 from tests.support.workers import index_all, settle
 from unsay.cli import app
 from unsay.cli.app import exit_code
+from unsay.cli.show import table
 from unsay_core.domain.scope import Action
 
 SCOPE = "acme/users/alice"
@@ -247,6 +250,14 @@ def test_what_carries_memories_answers_at_a_terminal_for_a_person(home, monkeypa
         assert (code, wanted in shown, '{"' in shown) == (0, True, False), shown
     assert LISBON in piped("list", "-s", "acme/users/bob").output
     assert "boat" in piped("list").output
+
+
+def test_an_id_is_whole_however_narrow_the_terminal():
+    shown, made = io.StringIO(), "mem_01m8q0gcecht35bzp9gkcmq648"
+    rows = [(made, "active", "asserted", "2026-11-30 19:57", "words " * 40)]
+    drawn = table(("id", "status", "trust", "recorded", "memory"), rows)
+    Console(width=60, file=shown).print(drawn)
+    assert made in shown.getvalue()
 
 
 def test_the_shell_completes_commands_and_options(monkeypatch):

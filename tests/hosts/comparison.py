@@ -275,6 +275,37 @@ def all_down() -> str:
     return "answers"
 
 
+class Hanging(Plain):
+    """A store that never answers."""
+
+    async def search(self, query: str, options: Any = None) -> list[MemoryEntry]:
+        await asyncio.Event().wait()
+        return self.found
+
+
+def waited_for(search: Any) -> str:
+    """What a search comes to with a store that hangs beside one that answers; nobody waits for ever."""
+
+    async def within() -> str:
+        try:
+            found = await asyncio.wait_for(search, 5)
+        except TimeoutError:
+            return "waits for it: nothing is found"
+        return f"goes on without it: {told([each.content for each in found])}"
+
+    return run(within())
+
+
+def hung_at_a_manager() -> str:
+    stores = [Hanging("hanging", 1, 1), Plain("quick", 1, 1)]
+    return waited_for(MemoryManager(stores=stores).search("x"))
+
+
+def hung() -> str:
+    stores = [Hanging("hanging", 1, 1), Plain("quick", 1, 1)]
+    return waited_for(RankedMemory(*stores, deadline_seconds=0.2).search("x"))
+
+
 def table() -> DynamoDBStore:
     session = boto3.Session("test", "test", region_name="us-east-1")
     store = DynamoDBStore("items", boto3_session=session)
@@ -320,6 +351,27 @@ def numbers(store: Any) -> str:
         except TypeError as error:
             seen.append(f"{number} raises {type(error).__name__}")
     return told(seen)
+
+
+def wildcard(store: Any) -> str:
+    store.put(("users", "alice", "notes"), "k", {"n": 1})
+    try:
+        return f"found: {len(store.list_namespaces(prefix=('users', '*', 'notes')))} of 1"
+    except NotImplementedError as error:
+        return f"raises {type(error).__name__}"
+
+
+def expired_at_dynamodb(store: Any) -> str:
+    store.put(("notes",), "k", {"n": 1}, ttl=-1)
+    return f"read: {'what has expired' if store.get(('notes',), 'k') else 'nothing'}"
+
+
+def expired() -> str:
+    service = FakeService()
+    store = UnsayStore(connected(Caller(service)), scope=ALICE, clock=service.clock.now)
+    store.put(("notes",), "k", {"n": 1}, ttl=1)
+    service.clock.pass_(minutes=2)
+    return f"read: {'what has expired' if store.get(('notes',), 'k') else 'nothing'}"
 
 
 def below(store: Any) -> str:
@@ -450,6 +502,15 @@ CASES = (
         "raises: no memory store has answered: a, b",
     ),
     Case(
+        "a store that hangs, beside one that answers",
+        "MemoryManager",
+        STRANDS,
+        hung_at_a_manager,
+        "waits for it: nothing is found",
+        hung,
+        "goes on without it: quick 0",
+    ),
+    Case(
         "a label with the separator in it",
         "DynamoDBStore",
         AWS,
@@ -493,6 +554,24 @@ CASES = (
         "found below the prefix: 0 of 1",
         ours(below),
         "found below the prefix: 1 of 1",
+    ),
+    Case(
+        "namespaces with a wildcard",
+        "DynamoDBStore",
+        AWS,
+        at_dynamodb(wildcard),
+        "found: 0 of 1",
+        ours(wildcard),
+        "found: 1 of 1",
+    ),
+    Case(
+        "what has expired",
+        "DynamoDBStore",
+        AWS,
+        at_dynamodb(expired_at_dynamodb),
+        "read: what has expired",
+        expired,
+        "read: nothing",
     ),
     Case(
         "a delete",

@@ -11,10 +11,12 @@ def test_everything_but_health_and_the_openapi_document_is_behind_the_authorizer
         for each in dev.of_type("AWS::ApiGatewayV2::Route").values()
     }
     authorizer = {"Ref": dev.logical_id("Http", "AWS::ApiGatewayV2::Authorizer")}
-    signed = "ANY /iam/v1/{proxy+}"
-    assert routes.keys() == {"$default", signed, "ANY /mcp", "GET /v1/health", "GET /v1/openapi.json"}
-    assert routes[signed]["AuthorizationType"] == "AWS_IAM"
-    assert routes[signed]["Target"] == routes["$default"]["Target"]
+    signed = {"ANY /iam/v1/{proxy+}": "$default", "ANY /iam/mcp": "ANY /mcp"}
+    public = {"GET /v1/health", "GET /v1/openapi.json"}
+    assert routes.keys() == {"$default", "ANY /mcp", *signed, *public}
+    for route, other in signed.items():
+        assert routes[route]["AuthorizationType"] == "AWS_IAM"
+        assert routes[route]["Target"] == routes[other]["Target"]
     for route in ("$default", "ANY /mcp"):
         assert routes[route]["AuthorizationType"] == "CUSTOM"
         assert routes[route]["AuthorizerId"] == authorizer

@@ -215,6 +215,32 @@ def test_a_request_signed_with_aws_credentials_acts_as_its_role(
             memory.list(scope="identity/agents/other")
 
 
+def test_a_host_of_mcp_that_signs_works_on_the_scope_of_its_role(
+    stack: Stack, unsay_admin: Callable[..., str]
+) -> None:
+    unsay_admin(
+        *("bind", "--role", f"{ACCOUNT}:role/hosts-*", "--kind", "agent"),
+        *("--grant", "identity/hosts/{role}=read,write"),
+    )
+    host, stranger = role_session(stack, "hosts-a", INVOKE), role_session(stack, "strangers", INVOKE)
+
+    def called(who: Credentials, tool: str, **arguments: Any) -> httpx.Response:
+        asked = {"name": tool, "arguments": arguments}
+        body = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": asked}
+        return signed(stack, who, "/iam/mcp", body)
+
+    made = eventually(
+        lambda: (answer := called(host, "remember", content="Tea is out.")).status_code == 200 and answer,
+        within=75,
+    )
+    assert made.json()["result"]["structuredContent"]["memory"]["content"] == "Tea is out."
+    listed = signed(stack, host, "/iam/v1/recall", {"scope": "identity/hosts/hosts-a", "query": "tea"})
+    assert [item["memory"]["content"] for item in listed.json()["items"]] == ["Tea is out."]
+    assert called(host, "forget", memory_id="mem_1").json()["result"]["isError"], "it may not forget"
+    assert called(stranger, "recall", query="tea").status_code == 403
+    assert httpx.post(f"{stack.url}/iam/mcp", json={}, timeout=60).status_code == 403
+
+
 def test_a_signature_that_does_not_hold_reaches_nobody(stack: Stack, unsay_admin: Callable[..., str]) -> None:
     unsay_admin(
         *("bind", "--role", f"{ACCOUNT}:role/signers-*", "--kind", "agent"),

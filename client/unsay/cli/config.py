@@ -74,7 +74,7 @@ def doctor(context: typer.Context) -> None:
     Example: unsay doctor
     """
     session: Session = context.obj
-    console = Console()
+    console = Console(highlight=False)
     memory = session.memory
     if memory.url.startswith("sqlite:"):
         _store(memory, console)

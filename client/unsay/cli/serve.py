@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from typing import Annotated
 
 import typer
@@ -30,4 +31,6 @@ def serve(
     except ModuleNotFoundError as missing:
         raise ProfileError("unsay serve needs the extra: pip install 'unsay[mcp]'") from missing
     session: Session = context.obj
+    if sys.stdin.isatty():
+        typer.echo("Waiting for an MCP host on the standard input; Ctrl-D ends it.", err=True)
     server_of(session.memory, scope=session.scope(scope), read_only=read_only, reviewing=review).run()

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from unsay_core.contracts.transfers import JobOut
 
 _HARMLESS = "\n\t\u200c\u200d"  # the joiners that emoji and Persian are written with
+_WHOLE = frozenset({"id", "batch", "scope"})  # what is copied from a table is never cut short
 _STYLES = {
     "active": "green",
     "candidate": "yellow",
@@ -48,7 +49,9 @@ def as_json(answer: Answer) -> str:
 
 def table(columns: Sequence[str], rows: Iterable[Sequence[object]], *, more: object = None) -> RenderableType:
     """A plain table; says where it goes on when there is more."""
-    drawn = Table(*columns, box=None, header_style="bold", pad_edge=False)
+    drawn = Table(box=None, header_style="bold", pad_edge=False)
+    for name in columns:
+        drawn.add_column(name, no_wrap=name in _WHOLE)
     for row in rows:
         drawn.add_row(*map(_cell, row))
     if not drawn.row_count:
