@@ -252,6 +252,20 @@ def test_what_carries_memories_answers_at_a_terminal_for_a_person(home, monkeypa
     assert "boat" in piped("list").output
 
 
+def test_a_server_for_hosts_says_at_a_terminal_what_it_waits_for(home, monkeypatch):
+    monkeypatch.setenv("UNSAY_URL", f"sqlite:///{home}/memory.db")
+    monkeypatch.setenv("UNSAY_SCOPE", SCOPE)
+    ours, theirs = pty.openpty()
+    command = [sys.executable, "-c", "from unsay.cli import main; main()", "serve"]
+    with subprocess.Popen(command, stdin=theirs, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as server:
+        assert server.stderr.readline().startswith(b"Waiting for an MCP host")
+        os.write(ours, b"\x04")
+        assert server.wait(60) == 0
+        assert server.stdout.read() == b""
+    os.close(theirs)
+    os.close(ours)
+
+
 def test_an_id_is_whole_however_narrow_the_terminal():
     shown, made = io.StringIO(), "mem_01m8q0gcecht35bzp9gkcmq648"
     rows = [(made, "active", "asserted", "2026-11-30 19:57", "words " * 40)]
