@@ -65,6 +65,7 @@ def connect(
         return Memory(InProcess(url, token, embedder, extractor))
     from unsay.https import Https
 
+    _require_url(url)
     return Memory(Https(url, _one_of(token, aws), timeout=timeout, transport=transport))
 
 
@@ -86,12 +87,27 @@ def connect_async(
         return AsyncMemory(AsyncInProcess(url, token, embedder, extractor))
     from unsay.https import AsyncHttps
 
+    _require_url(url)
     return AsyncMemory(AsyncHttps(url, _one_of(token, aws), timeout=timeout, transport=transport))
 
 
 def is_embedded(url: str) -> bool:
     """True for a store in this process: no service, and no key that is needed."""
     return url.startswith(("sqlite:", "memory:"))
+
+
+def blocking(memory: Memory) -> Memory:
+    """The same; raises `TypeError` for an `AsyncMemory`, whose answers nobody would await."""
+    if isinstance(memory, AsyncMemory):
+        raise TypeError("pass what unsay.connect gives: it is never waited for on the event loop")
+    return memory
+
+
+def _require_url(url: str) -> None:
+    if "://" not in url:
+        raise ValueError(
+            f"{url!r} is no URL: https://… is a service, sqlite:///memory.db a store of your own"
+        )
 
 
 def _refuse_signing(aws: AwsAuth | None) -> None:

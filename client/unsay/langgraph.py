@@ -32,7 +32,7 @@ from langgraph.store.base import (
     validate_op_namespace,
 )
 
-from unsay.client import every
+from unsay.client import blocking, every
 from unsay.errors import ForgottenError, NotFoundError, UnsayError, problem
 from unsay_core.contracts import exact_json
 from unsay_core.domain.memory import Kind
@@ -86,7 +86,7 @@ class UnsayStore(BaseStore):
         forget_reason: str = "user_request",
         clock: Callable[[], datetime] = _now,
     ) -> None:
-        self._memory = memory
+        self._memory = blocking(memory)
         self._scope = scope
         self._fields = tuple(fields)
         self.ttl_config = ttl

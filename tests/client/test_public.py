@@ -78,6 +78,12 @@ def test_a_key_is_never_sent_in_the_clear(url):
         unsay.connect(url, token="t")
 
 
+def test_a_path_alone_is_answered_with_the_url_of_a_store():
+    for connect in (unsay.connect, unsay.connect_async):
+        with pytest.raises(ValueError, match="sqlite:///"):
+            connect("memory.db")
+
+
 def test_nothing_prints_the_key():
     memory = unsay.connect("https://x.example", token="unsay_hush")
     assert "hush" not in repr(memory) + str(vars(memory)) + str(vars(memory._transport))

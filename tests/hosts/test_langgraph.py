@@ -353,6 +353,11 @@ def test_the_times_of_an_item_are_those_of_its_first_and_its_last_put(store):
     assert first.created_at.astimezone(UTC) > datetime(2026, 1, 1, tzinfo=UTC)
 
 
+def test_a_client_for_an_event_loop_is_refused_at_once():
+    with pytest.raises(TypeError, match=r"unsay\.connect gives"):
+        UnsayStore(unsay.connect_async("memory://"), scope=SCOPE)
+
+
 def test_what_another_client_has_put_is_an_object_too(store, memory):
     memory.remember("Tea.", scope=SCOPE, kind="item", key="k", path=["users"], data=[1])
     assert store.get(("users",), "k").value == {"content": "Tea.", "data": [1]}

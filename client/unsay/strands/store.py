@@ -8,7 +8,7 @@ import logging
 import uuid
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
-from unsay.client import connect
+from unsay.client import blocking, connect
 from unsay.errors import ForgottenError, ProblemError, SeqConflictError, TryAgainError, UnsayError
 from unsay.explained import explained
 from unsay.strands.rendering import entry
@@ -75,7 +75,7 @@ class _Store:
         min_score: float | None = None,
         tools: Mapping[str, MemoryToolConfig | bool] | None = None,
     ) -> None:
-        self.memory = memory
+        self.memory = blocking(memory)
         self.scope = scope
         self.name = name
         self.description = description
