@@ -100,7 +100,8 @@ def _judged(query: Recall, loaded: Loading, world: World, ranking: Ranking) -> l
     farthest, items = _farthest(loaded, ranking), []
     sought: Mapping[str, bytes] = {}  # looked up where there is a memory of several passages
     for memory in memories:
-        nearness, own, passages = nearest.get(memory.id), packed_id(memory.id), memory.fact.passages
+        nearness, own = nearest.get(memory.id), packed_id(memory.id)
+        passages = memory.fact.passages if memory.fact.is_item else ()
         if len(passages) > 1:
             sought = sought or sought_words(query, loaded.opened)
             weighed = [(ranking.substance_of(p), _spoken_for(p, sought, evidence)) for p in passages]
