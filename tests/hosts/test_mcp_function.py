@@ -10,6 +10,7 @@ from mcp import Client
 from mcp.client.streamable_http import streamable_http_client
 
 from functions.mcp.app import McpApp
+from tests.functional.test_identity import bind
 from tests.support.http import event, principal
 from unsay.mcp import FORGETTING, INSTRUCTIONS, READING, REVIEWING, WRITING
 from unsay_core.domain.errors import UnavailableError
@@ -24,7 +25,7 @@ _REQUEST = event("api_request")
 
 
 class Gateway:
-    """What API Gateway is to the λ, for one caller whom its authorizer has found."""
+    """What API Gateway is to the λ, for one caller whom its authorizer has found, or IAM: then by an ARN."""
 
     def __init__(self, service, who, *, read_only=False):
         self.app = McpApp(service, read_only=read_only)
@@ -33,12 +34,14 @@ class Gateway:
 
     def ask(self, method, body=b"", **headers):
         request = copy.deepcopy(_REQUEST)
-        request |= {"routeKey": "ANY /mcp", "rawPath": "/mcp", "body": body.decode(), "headers": headers}
-        request["requestContext"]["http"] |= {"method": method, "path": "/mcp"}
-        told = {"undecided": "true"}
-        if self.who:
-            told = {"principal": json.dumps(self.who.to_json()), "expires_at": self.expires_at}
-        request["requestContext"]["authorizer"] = {"lambda": told}
+        told, path = {"lambda": {"undecided": "true"}}, "/mcp"
+        if isinstance(self.who, str):
+            told, path = {"iam": {"userArn": self.who}}, "/iam/mcp"
+        elif self.who:
+            told["lambda"] = {"principal": json.dumps(self.who.to_json()), "expires_at": self.expires_at}
+        request |= {"routeKey": f"ANY {path}", "rawPath": path, "body": body.decode(), "headers": headers}
+        request["requestContext"]["http"] |= {"method": method, "path": path}
+        request["requestContext"]["authorizer"] = told
         return self.app(request, None)
 
     def post(self, message):
@@ -66,6 +69,18 @@ def hosted(gateway, *steps):
 
 def tools_of(service, who, **given):
     return hosted(Gateway(service, who, **given))[1]
+
+
+def test_a_host_that_signs_works_on_the_scope_of_its_role(service, memory):
+    account = "arn:aws:sts::123456789012:assumed-role"
+    bind(service)
+    _, tools, (made,) = hosted(
+        Gateway(service, f"{account}/agents-shop/session"), ("remember", {"content": TEA})
+    )
+    assert tools == READING | WRITING
+    kept = memory.get(made.structured_content["memory"]["id"], scope="acme/agents/agents-shop")
+    assert (kept.content, kept.source.actor.startswith("iam_")) == (TEA, True)
+    assert Gateway(service, f"{account}/others/session").post({})["statusCode"] == 403
 
 
 def text(result):
