@@ -41,6 +41,13 @@ def test_an_import_brings_nothing_along_that_only_some_need() -> None:
     assert "httpx" in after("import unsay; unsay.connect('https://x.example', token='t')"), "the control"
 
 
+def test_the_command_line_starts_without_a_way_to_a_network() -> None:
+    assert not (set(HEAVY) - {"rich"}) & after("import unsay.cli")
+    assert {"rich", "httpx"} <= after("import unsay.cli.transfers; unsay.cli.transfers._http()"), (
+        "the control"
+    )
+
+
 def test_a_store_is_opened_without_a_model_or_a_way_to_a_network() -> None:
     opened = after("import unsay; unsay.connect('memory://').scopes()")
     assert not set(HEAVY) & opened
