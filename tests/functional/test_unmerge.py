@@ -227,9 +227,38 @@ def test_what_was_corrected_as_one_stays_corrected(scene: Merged) -> None:
     assert "green tea" not in scene.service.dump()
 
 
+def test_a_member_that_never_was_true_leaves_the_merge_and_the_others_stand(scene: Merged) -> None:
+    assert scene.api.correct(scene.ids[MIND], "Alice likes coffee.", version=2).status == 409
+    assert scene.api.edit(scene.ids[MIND], tags=["x"], version=2).status == 409
+    assert scene.api.retract(scene.ids[ZEBRA], version=1).status == 412
+    assert scene.api.listed() == [ZEBRA], "the control: nothing was done for whoever saw another version"
+    answer = scene.api.retract(scene.ids[ZEBRA], version=2)
+    assert (answer.status, answer["status"]) == (200, "retracted")
+    assert sorted(scene.api.listed()) == sorted([PLAIN, NOW, MIND])
+    assert ZEBRA not in scene.api.recalled("zebra")
+    assert scene.api.remember(ZEBRA).code == "tombstoned"
+    scene.merge()
+    assert scene.api.listed() == [MIND]
+    scene.eraser.finish(scene.forget(ZEBRA))
+    assert "zebra" not in scene.service.dump(), "nor in the merge that was"
+    assert scene.api.listed() == [MIND]
+    assert scene.api.verify()["ok"]
+
+
+def test_it_leaves_merges_of_merges_too_and_none_that_somebody_worded() -> None:
+    scene = chain()
+    assert scene.api.retract(scene.ids[ZEBRA], version=2).status == 200
+    assert sorted(scene.api.listed()) == sorted([PLAIN, NOW, MIND])
+    worded = Merged(PLAIN, ZEBRA)
+    worded.api.edit(worded.into, content="Alice adores sencha.")
+    assert worded.api.retract(worded.ids[ZEBRA], version=2).status == 200
+    assert worded.api.listed() == ["Alice adores sencha."]
+
+
 def test_a_member_that_was_retracted_meanwhile_stays_so(scene: Merged) -> None:
+    assert scene.api.remember(ZEBRA, source={"run_id": "run-7"})["id"] == scene.into, "others say it, too"
     assert scene.api.retract(scene.ids[NOW], version=2).status == 200
-    assert scene.api.listed() == [ZEBRA], "the merge stands on the others"
+    assert scene.api.listed() == [ZEBRA]
     scene.forget(ZEBRA)
     assert scene.statuses()[NOW] == "retracted"
     assert sorted(scene.api.listed()) == sorted([PLAIN, MIND])

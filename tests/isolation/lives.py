@@ -147,8 +147,11 @@ def _forgetting(one: Lived) -> None:
     one.do("forget", api.forget(waiting.id), 202)
     member, rest = (api.remember(f"Alice walks {end}.")["id"] for end in ("a lot", "a little"))
     merged(one.service, member, rest)
+    other = [api.remember(f"Alice swims {end}.")["id"] for end in ("a lot", "a little")]
+    merged(one.service, *other)
     one.forgotten_use()
     one.do("forget", api.forget(member), 202)
+    one.do("retract", api.retract(other[0], version=2), 200)
     other = f"{SCOPE}/other"
     every = {"scope": other, "reason": "test", "selector": {"all": True, "confirm": other}}
     for _ in range(2):

@@ -10,6 +10,7 @@ from unsay_core.application.bury import bury_values, burying
 from unsay_core.application.ledger import Reviewable, Waiting, memory_ref
 from unsay_core.application.replay import IdempotencyKey, Written
 from unsay_core.application.slots import leave_slot
+from unsay_core.application.unmerge import leave_merges
 from unsay_core.application.versions import change_one
 from unsay_core.domain.audit import Event, Happening
 from unsay_core.domain.lifecycle import Act, after
@@ -43,9 +44,20 @@ class TakeBack:
 
 
 def retract(command: TakeBack, opened: OpenScope, world: World) -> Written:
-    """It was never true and nothing replaces it: out of every read, and its value is not learned again."""
-    act = partial(_retract, command, opened)
-    return burying(lambda: change_one(act, command, opened, world), opened, world)
+    """It was never true and nothing replaces it: out of every read, and its value is not learned again.
+
+    What it was merged into is taken back first.
+    """
+
+    def attempt(command: TakeBack, *, is_alone: bool) -> Written:
+        act = partial(_retract, command, opened, is_alone=is_alone)
+        return burying(lambda: change_one(act, command, opened, world), opened, world)
+
+    try:
+        return attempt(command, is_alone=False)
+    except _ReplacedError:
+        version = leave_merges(command.memory_id, command.version, opened, world)
+        return attempt(replace(command, version=version), is_alone=True)
 
 
 def dispute(command: TakeBack, opened: OpenScope, world: World) -> Written:
@@ -53,8 +65,14 @@ def dispute(command: TakeBack, opened: OpenScope, world: World) -> Written:
     return change_one(partial(_dispute, command, opened), command, opened, world)
 
 
-def _retract(command: TakeBack, opened: OpenScope, old: Memory, draft: Draft) -> Memory:
+class _ReplacedError(Exception):
+    """What is taken back has a successor: that may be a merge, which is taken back before."""
+
+
+def _retract(command: TakeBack, opened: OpenScope, old: Memory, draft: Draft, *, is_alone: bool) -> Memory:
     status = after(old, Act.RETRACT, draft.at)
+    if old.status is Status.SUPERSEDED and not is_alone:
+        raise _ReplacedError
     if old.status is Status.ACTIVE:
         leave_slot(draft, old)
     review = closed(old.review, "retracted")

@@ -1,18 +1,20 @@
-"""Taking merges back, because a member is forgotten: the others stand where the merge stood.
+"""Taking merges back, as a member is forgotten or never was true: the others stand where the merge stood.
 
-The merge itself stays until it is erased with the rest, so that whoever goes on after a kill finds it; it is
-believed no more. What held of it holds of its members: if it was doubted, retracted or replaced, so are they.
+For a forget the merge itself stays until it is erased with the rest, so that whoever goes on after a kill
+finds it; it is believed no more. What held of it holds of its members: if it was doubted, retracted or
+replaced, so are they.
 """
 
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from unsay_core.application.digests import commitment
 from unsay_core.application.draft import Draft
 from unsay_core.application.ledger import Reviewable, Waiting, erasure_ref, memory_ref
 from unsay_core.application.policy import standing_tombstones
+from unsay_core.application.settle import change
 from unsay_core.application.slots import leave_slot
 from unsay_core.application.verdict import put_receipt
 from unsay_core.domain.audit import Event, Happening
@@ -50,12 +52,25 @@ def _take_back(
     replaced = [m for m in members if merge and m and m.superseded_by == merge.id]
     if merge is None or not replaced:
         return None
+    back = _take_apart(merge, replaced, staying, draft, opened, erasure_id=verdict.erasure_id)
+    named = [Cascaded(memory_id, "merged", "restored") for memory_id in back]
+    is_stored = verdict.receipt(draft) is not None
+    if is_stored:
+        put_receipt(draft, verdict, lambda erasure: erasure, *named)
+    draft.commit()
+    return [] if is_stored else named
+
+
+def _take_apart(
+    merge: Memory, members: Sequence[Memory], staying: set[str], draft: Draft, opened: OpenScope, **more: Any
+) -> tuple[str, ...]:
+    """Draft members where the merge stood, and it believed no more; returns those that stay."""
     if merge.status is Status.ACTIVE:
         leave_slot(draft, merge)
-        draft.supersede(merge, by=replaced[0], because=Because.WRONG)
-    for member in replaced:
+        draft.supersede(merge, by=members[0], because=Because.WRONG)
+    for member in members:
         _give_place(merge, member, draft, opened, is_going=member.id not in staying)
-    back = tuple(member.id for member in replaced if member.id in staying)
+    back = tuple(member.id for member in members if member.id in staying)
     draft.record(
         Happening(
             Event.UNMERGED,
@@ -64,15 +79,44 @@ def _take_back(
             commitment(merge),
             related=back,
             channel=MERGING,
-            erasure_id=verdict.erasure_id,
+            **more,
         )
     )
-    named = [Cascaded(memory_id, "merged", "restored") for memory_id in back]
-    is_stored = verdict.receipt(draft) is not None
-    if is_stored:
-        put_receipt(draft, verdict, lambda erasure: erasure, *named)
-    draft.commit()
-    return [] if is_stored else named
+    return back
+
+
+def leave_merges(memory_id: str, seen: int | None, opened: OpenScope, world: World) -> int | None:
+    """Take back the merges that a memory is in, each in a transaction; its version by then, if it was `seen`.
+
+    Whoever says that it never was true means its words, which those of a merge may be. A merge that somebody
+    has worded anew, that others have said too or that is believed no more stays as it is.
+    """
+    ref = memory_ref(memory_id)
+
+    def leave(draft: Draft) -> int | None:
+        memory = draft.get(ref)
+        merge = _outermost(memory, draft) if memory and memory.version == seen else None
+        if memory is None or merge is None:
+            return None
+        members = [m for i in merge.derived_from if (m := draft.get(memory_ref(i)))]
+        replaced = [m for m in members if m.superseded_by == merge.id]
+        _take_apart(merge, replaced, {m.id for m in replaced}, draft, opened)
+        left = draft.get(ref)
+        return left.version if left else None
+
+    while (version := change(leave, opened, world, lambda: [ref])) is not None:
+        seen = version
+    return seen
+
+
+def _outermost(memory: Memory, draft: Draft) -> Memory | None:
+    """The merge that stands for a memory by now, however often it was merged."""
+    found = memory
+    while found.superseded_by and (merge := draft.get(memory_ref(found.superseded_by))) and merge.is_merge:
+        if merge.earlier_values or merge.corroborations:
+            return None
+        found = merge
+    return found if found is not memory and found.status_at(draft.at) is Status.ACTIVE else None
 
 
 def _give_place(merge: Memory, member: Memory, draft: Draft, opened: OpenScope, *, is_going: bool) -> None:
