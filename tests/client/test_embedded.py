@@ -30,7 +30,8 @@ from unsay_core.application.conversations import Said, record
 from unsay_core.application.ledger import Area, job_ref
 from unsay_core.application.ports import World
 from unsay_core.application.remember import Remember, remember
-from unsay_core.bootstrap.embedded import OWNER, Chores, EmbeddedService
+from unsay_core.bootstrap.chores import Chores
+from unsay_core.bootstrap.embedded import OWNER, EmbeddedService
 from unsay_core.domain.memory import Fact
 from unsay_core.domain.scope import Scope
 from unsay_core.extraction.conversation import UPLOAD_BYTES, Role

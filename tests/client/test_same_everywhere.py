@@ -16,7 +16,8 @@ from tests.support.http import ADMIN, Caller, transport_to
 from tests.support.stack import Stack, eventually
 from unsay_core.adapters.world import real_world
 from unsay_core.application.ledger import Area
-from unsay_core.bootstrap.embedded import Chores, EmbeddedService, packaged_embedder
+from unsay_core.bootstrap.chores import Chores
+from unsay_core.bootstrap.embedded import EmbeddedService, packaged_embedder
 
 ROOT = "sameness"  # which nobody else uses
 DIGEST = 52  # characters of a scope's id
