@@ -8,6 +8,7 @@ import pytest
 
 from tests.support.erasing import Eraser
 from tests.support.extraction import Talk
+from tests.support.workers import index_all
 from unsay_core.application.erase_messages import AT_ONCE, LOOKED_AT, PAGE
 from unsay_core.application.ledger import Area
 from unsay_core.jobs import erasure
@@ -126,8 +127,14 @@ def test_another_memory_of_the_same_sentence_stays_and_quotes_it_no_more(
     other = api.remember(DOG, **told)["id"]
     api.remember(DOG, source={"run_id": "chat-2", "quote": "Bruno is my dog."})
     api.edit(other, tags=["dog"], version=2)
-    assert sentence in api.history(other).text, "the control"
-    receipt = eraser.finish(WAYS[way](eraser, gone))
+    index_all(service)
+    documents = service.documents[eraser.scope_id].objects
+    assert sentence in api.history(other).text and sentence in str(documents), "the control"
+    pending = WAYS[way](eraser, gone)
+    eraser.run(pending)
+    assert eraser.entry(pending).waits_for == "index", "its document is written anew before the end"
+    receipt = eraser.finish(pending)
+    assert "isbon" not in str(documents)
     assert {"id": other, "why": "quoted", "outcome": "redacted"} in receipt["cascade"]
     assert "isbon" not in service.dump()
     kept = api.get(other)

@@ -16,7 +16,7 @@ from unsay_core.application.redaction import Graves
 from unsay_core.application.settle import settle
 from unsay_core.domain.audit import Event, Happening
 from unsay_core.domain.memory import Memory
-from unsay_core.jobs.erasure import MOST_CASCADED, Cascaded, Erasure, Phase
+from unsay_core.jobs.erasure import MOST_CASCADED, QUOTED, Cascaded, Erasure, Phase
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -89,11 +89,12 @@ def _clear(
     cleared = [m for memory in there if (m := _without(memory, graves)) != memory]
     for memory in cleared:
         draft.put(memory)
+        draft.owe(memory)  # its document says what it quotes
     ids = tuple(memory.id for memory in cleared)
     if ids:
         reason = erasure.reason.value
         draft.record(Happening(Event.REDACTED, related=ids, reason=reason, erasure_id=erasure.id))
-    named = [Cascaded(memory_id, "quoted", "redacted") for memory_id in ids]
+    named = [Cascaded(memory_id, QUOTED, "redacted") for memory_id in ids]
     moved = move(
         draft,
         erasure,

@@ -34,7 +34,7 @@ from unsay_core.domain.audit import Event, Happening
 from unsay_core.domain.memory import Memory
 from unsay_core.domain.tombstone import Tombstone, TombstoneKind
 from unsay_core.extraction.conversation import Message, Run
-from unsay_core.jobs.erasure import Erasure, Phase, retained
+from unsay_core.jobs.erasure import QUOTED, Erasure, Phase, retained
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -103,7 +103,7 @@ def prove(erasure: Erasure, scope: JobScope, world: World) -> Erasure:
     Raises `NotYetError` while they hold any of it, after noting in the receipt what is waited for.
     """
     ids, further = _erased(erasure, scope)
-    holding = _holding(ids, scope)
+    holding = _holding(ids, scope) | _owed(erasure, scope)
     if holding:
         _note_waiting(erasure, holding, scope, world)
         raise NotYetError(INDEX_PAUSE)
@@ -288,6 +288,13 @@ def _held(ids: Sequence[str], index: Index) -> set[str]:
         states = index.states(ids[at : at + STATES_AT_ONCE])
         held |= {i for i, state in states.items() if state.present or not state.settled}
     return held
+
+
+def _owed(erasure: Erasure, scope: JobScope) -> dict[str, str]:
+    """Of the memories that quote less than they did, those whose document may still say it."""
+    refs = [pending_ref(each.memory_id) for each in erasure.cascade if each.why == QUOTED]
+    found = scope.ledger.read(refs) if refs else None
+    return {ref.id: "owed" for ref in refs if found and found.get(ref)}
 
 
 def _note_waiting(erasure: Erasure, holding: dict[str, str], scope: JobScope, world: World) -> None:

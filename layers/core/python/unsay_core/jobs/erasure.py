@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 MOST_CASCADED = 100  # memories that a receipt names one by one
 MOST_BURIED = 100  # values that it knows by their digests, while it is at work
+QUOTED = "quoted"  # why a memory is named that has lost a quote
 MANY = ("*",)  # in their place: more than that
 
 
