@@ -177,7 +177,8 @@ def signed(
     request = AWSRequest("POST", f"{stack.url}{path}", data=json.dumps(body))
     SigV4Auth(credentials, service, "us-east-1").add_auth(request)
     content = json.dumps(sent if sent is not None else body)
-    return httpx.post(f"{stack.url}{path}", content=content, headers=dict(request.headers), timeout=60)
+    headers = {**request.headers, "Content-Type": "application/json", "Accept": "application/json"}
+    return httpx.post(f"{stack.url}{path}", content=content, headers=headers, timeout=60)
 
 
 def test_a_request_signed_with_aws_credentials_acts_as_its_role(
