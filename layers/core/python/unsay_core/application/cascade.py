@@ -12,6 +12,7 @@ from unsay_core.application.ledger import memory_ref, version_ref
 from unsay_core.domain.lifecycle import Act, may
 from unsay_core.domain.memory import Memory
 from unsay_core.domain.values import dataclass
+from unsay_core.jobs.erasure import SELECTED
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -75,7 +76,7 @@ class _Search:
         self._draft, self._value_of, self._is_doomed = draft, value_of, is_doomed
         self._buries_values = buries_values
         self._going: Found = {memory.id: memory for memory in memories}
-        self._why = dict.fromkeys(self._going, "selected")
+        self._why = dict.fromkeys(self._going, SELECTED)
         self._doubtful: Found = {}
         self._taken: Found = {}
 

@@ -2,8 +2,8 @@
 
 Memories with all that goes along; conversations; what else lies about of a whole scope. Then a sweep that
 looks everywhere again and trusts nothing of what was done before; only when it finds nothing does the fence
-go. Then the files, and the messages and quotes that say what is buried. Then the proof: documents and every
-generation of the index are asked, id by id, until they have let go.
+go. Then whatever else says what is buried: twins, files, messages and quotes. Then the proof: documents and
+every generation of the index are asked, id by id, until they have let go.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from unsay_core.application.erase_messages import clear_messages, has_messages
 from unsay_core.application.erase_quotes import clear_quotes
 from unsay_core.application.erase_run import erase_runs
 from unsay_core.application.erase_sweep import prove, remove_remains, sweep_ledger
+from unsay_core.application.erase_twins import clear_twins, has_twins
 from unsay_core.application.jobs import NotYetError, OutrunError, move
 from unsay_core.application.ledger import HEAD, Area, erasure_ref, memory_ref, ref_of
 from unsay_core.application.settle import settle
@@ -39,7 +40,7 @@ if TYPE_CHECKING:
 PAGE = 95  # selected memories erased together; with the head and the receipt they are one read
 MOST_SPARED = 500  # values that a conversation shares with other sources
 LOOKED_AT = 1_000  # memories looked at in one step, if none of them is selected
-AFTER_THE_FENCE = (Phase.FILES, Phase.MESSAGES, Phase.QUOTES, Phase.PROOF)
+AFTER_THE_FENCE = (Phase.TWINS, Phase.FILES, Phase.MESSAGES, Phase.QUOTES, Phase.PROOF)
 TURN = 2.0  # seconds until an erasure looks again whether it is its turn
 
 
@@ -66,8 +67,10 @@ def erase_step(work: Work, scope: JobScope, world: World, /) -> Erasure:
 
 def _clear_rest(erasure: Erasure, scope: JobScope, world: World) -> Erasure:
     """A step of what follows when the ledger has let go; where nothing is to be looked at the next begins."""
-    if erasure.phase is Phase.FILES:
-        return clear_files(erasure, scope, world)
+    if erasure.phase is Phase.TWINS and has_twins(erasure):
+        return clear_twins(erasure, scope, world)
+    if erasure.phase in (Phase.TWINS, Phase.FILES):
+        return clear_files(replace(erasure, phase=Phase.FILES), scope, world)
     if erasure.phase is Phase.MESSAGES and has_messages(erasure, scope):
         return clear_messages(erasure, scope, world)
     if erasure.phase is not Phase.PROOF and erasure.quoted:

@@ -23,7 +23,7 @@ from unsay_core.domain.lifecycle import Act, after, may
 from unsay_core.domain.memory import Memory, Review, Status
 from unsay_core.domain.tombstone import Tombstone, TombstoneKind
 from unsay_core.domain.values import dataclass
-from unsay_core.jobs.erasure import Cascaded, Erasure, Phase
+from unsay_core.jobs.erasure import SELECTED, Cascaded, Erasure
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -215,18 +215,18 @@ def _erase(
         )
     )
     values = [grave.digest for grave in graves if grave.kind is TombstoneKind.VALUE]
-    selected = sum(why[i] == "selected" for i in ids)
-    cascaded = [Cascaded(i, why[i]) for i in ids if why[i] != "selected"]
+    reasons = {i: verdict.why if why[i] == SELECTED else why[i] for i in ids}
+    cascaded = [Cascaded(i, reason) for i, reason in reasons.items() if reason != SELECTED]
 
     def change(erasure: Erasure) -> Erasure:
         return replace(
             erasure,
-            matched=erasure.matched + selected,
+            matched=erasure.matched + len(ids) - len(cascaded),
             erased=erasure.erased + len(ids),
             tombstones=erasure.tombstones + len(graves),
             buried=erasure.burying((*verdict.said, *values)),
             quoted=erasure.quoted or bool(verdict.said),
-            remaining=(*erasure.remaining, *ids) if erasure.phase is Phase.FILES else erasure.remaining,
+            remaining=(*erasure.remaining, *ids) if not erasure.was_fenced else erasure.remaining,
             audit_seq=entry.seq,
             digest=entry.hash,
         )

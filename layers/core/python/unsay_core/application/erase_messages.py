@@ -23,7 +23,7 @@ from unsay_core.extraction.conversation import Message
 from unsay_core.jobs.erasure import MANY, Erasure, Phase
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence, Set
     from typing import Any
 
     from unsay_core.application.ledger import Ref
@@ -63,10 +63,8 @@ def said_of_it(
         ref: {piece: value_digests(scope.keys, piece) for piece in _pieces(said)}
         for ref, said in texts.items()
     }
-    buried = set(erasure.buried)
-    if erasure.buried == MANY:
-        said = {digest for each in known.values() for found in each.values() for digest in found}
-        buried = _buried(sorted(said), erasure, scope)
+    said = {digest for each in known.values() for found in each.values() for digest in found}
+    buried = buried_by(erasure, said, scope)
     of_it = {
         ref: {piece: found for piece, found in each.items() if not buried.isdisjoint(found)}
         for ref, each in known.items()
@@ -78,9 +76,11 @@ def _pieces(texts: Iterable[str]) -> Iterable[str]:
     return {text[start:end] for text in texts for start, end in pieces(text)}
 
 
-def _buried(digests: Sequence[str], erasure: Erasure, scope: JobScope) -> set[str]:
-    """Those of which there is a tombstone of this erasure."""
-    refs = [value_tombstone_ref(digest) for digest in digests]
+def buried_by(erasure: Erasure, digests: Set[str], scope: JobScope) -> set[str]:
+    """Those of the digests of which there is a tombstone of this erasure."""
+    if erasure.buried != MANY:
+        return {*digests} & {*erasure.buried}
+    refs = [value_tombstone_ref(digest) for digest in sorted(digests)]
     found: set[str] = set()
     for at in range(0, len(refs), READ_MOST):
         some = refs[at : at + READ_MOST]

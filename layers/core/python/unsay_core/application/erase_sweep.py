@@ -83,13 +83,13 @@ def sweep_ledger(erasure: Erasure, fence: Fence, verdict: Verdict, scope: JobSco
         return settle(lambda: _erase_restated(restated, erasure, verdict, scope, world), world)
     orphans = [ref_of(entry) for entry, is_orphan in _orphans(page, scope) if is_orphan]
     ours = _of_this_erasure(orphans, page, erasure, scope)
-    further = _further(erasure, area, after, _SWEPT, Phase.FILES)
+    further = _further(erasure, area, after, _SWEPT, Phase.TWINS)
 
     def attempt() -> Erasure:
         draft = Draft(scope, world.clock.now(), [erasure_ref(erasure.id)])
         for ref in ours:
             draft.delete(ref)
-        moved = _lift(erasure, further, draft, scope) if further.phase is Phase.FILES else None
+        moved = _lift(erasure, further, draft, scope) if further.phase is Phase.TWINS else None
         moved = moved or move(draft, erasure, further)
         draft.commit()
         return moved

@@ -55,7 +55,8 @@ def _attempt(command: Forget, erasure_id: str, said: list[str], opened: OpenScop
             reason=command.reason,
             requested_at=draft.at,
             actor=opened.principal.id,
-            phase=Phase.FILES,
+            phase=Phase.TWINS,
+            bury=command.bury,
         )
 
     verdict = Verdict(

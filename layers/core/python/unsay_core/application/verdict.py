@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from unsay_core.application.ledger import erasure_ref
 from unsay_core.domain.values import dataclass
-from unsay_core.jobs.erasure import MOST_CASCADED
+from unsay_core.jobs.erasure import MOST_CASCADED, SELECTED
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -24,7 +24,8 @@ class Verdict:
 
     `memory_id` is the one memory that was asked for, if it was one. `is_doomed` tells what is going to be
     erased by this or another erasure, and so supports nothing. `said` collects the digests of the evidence,
-    which is buried before there is a receipt.
+    which is buried before there is a receipt. `why` is what the receipt says of
+    those that it is about.
     """
 
     erasure_id: str
@@ -35,6 +36,7 @@ class Verdict:
     note: str | None = None
     is_doomed: Callable[[Memory], bool] = lambda _: False
     said: list[str] = field(default_factory=list)
+    why: str = SELECTED
 
     def receipt(self, draft: Draft) -> Erasure | None:
         """The receipt as it is stored, or as the draft has it."""

@@ -159,7 +159,8 @@ def erasure_answer(erasure: Erasure, *, has_backups: bool) -> dict[str, Any]:
 
 def _stores(erasure: Erasure) -> list[dict[str, Any]]:
     """What was seen of each store; of the ledger what was done to it, and what a sweep of a selection saw."""
-    is_removed = erasure.phase in (Phase.FILES, Phase.MESSAGES, Phase.QUOTES, Phase.PROOF, Phase.COMPLETE)
+    at_work = (Phase.MEMORIES, Phase.CONVERSATIONS, Phase.REMAINS, Phase.SWEEP)
+    is_removed = erasure.phase not in at_work
     is_proven = erasure.completed_at is not None
     seen = _instant(erasure.proven_at)
     ledger = "swept: nothing left" if erasure.was_fenced else f"removed by change {erasure.audit_seq}"

@@ -21,6 +21,7 @@ MOST_CASCADED = 100  # memories that a receipt names one by one
 MOST_BURIED = 100  # values that it knows by their digests, while it is at work
 QUOTED = "quoted"  # why a memory is named that has lost a quote
 MANY = ("*",)  # in their place: more than that
+SELECTED = "selected"  # why a memory goes that was asked for
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,13 +36,14 @@ class Cascaded:
 class Phase(StrEnum):
     """How far an erasure is; each begins when nothing is left for the one before.
 
-    That of one memory begins with the files: the ledger let go of it in the transaction that forgot it.
+    That of one memory begins with its twins: the ledger let go of it in the transaction that forgot it.
     """
 
     MEMORIES = "memories"
     CONVERSATIONS = "conversations"
     REMAINS = "remains"
     SWEEP = "sweep"
+    TWINS = "twins"
     FILES = "files"
     MESSAGES = "messages"
     QUOTES = "quotes"
@@ -135,8 +137,8 @@ class Erasure:
     @property
     def is_called_for(self) -> bool:
         """True if a job has to work on it and none has begun."""
-        if self.phase is Phase.FILES:
-            return bool(self.remaining) and self.waits_for is None
+        if self.phase is Phase.TWINS:
+            return bool(self.remaining) and not self.was_fenced and self.cursor is None
         return self.phase is Phase.MEMORIES and self.cursor is None and not self.erased
 
     def burying(self, digests: Iterable[str]) -> tuple[str, ...]:
