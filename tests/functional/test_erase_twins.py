@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from tests.support.erasing import Eraser
+from tests.support.extraction import Talk, drain, fact, lines_of, said
 from unsay_core.application.erase_twins import AT_ONCE, PAGE
 from unsay_core.jobs import erasure
 
@@ -65,6 +66,22 @@ def test_whatever_says_a_forgotten_value_goes_too_and_is_named(
     assert [api.forget(twin).code for twin in twins] == ["already_forgotten"] * 4
     assert "GREEN" not in service.dump()
     assert api.verify()["ok"]
+
+
+def test_what_another_says_in_the_words_of_a_conversation_that_goes_stays(
+    api: Caller, eraser: Eraser, service: FakeService
+) -> None:
+    talk = Talk(api)
+    service.model.otherwise = lambda question: said(
+        *(fact(line["n"], line["text"]) for line in lines_of(question))
+    )
+    talk.say(TEA, flush=True)
+    drain(service)
+    twin = api.remember(TEA, kind="procedural")["id"]
+    assert len(contents(api)) == 2, "the control"
+    receipt = eraser.finish(eraser.forget(run_id=talk.run_id))
+    assert (receipt["state"], receipt["erased"]) == ("complete", 1)
+    assert [memory["id"] for memory in api.list()["items"]] == [twin]
 
 
 def test_where_only_an_id_is_buried_the_others_stay(api: Caller, eraser: Eraser) -> None:

@@ -33,8 +33,12 @@ AT_ONCE = 20  # twins in one step
 
 
 def has_twins(erasure: Erasure) -> bool:
-    """True if there may be any: values are buried, and something is left to say them."""
-    return bool(erasure.buried) and erasure.bury is TombstoneKind.VALUE and not erasure.is_whole_scope
+    """True if there may be any: values are buried, and what others say of them is not to stay.
+
+    With a conversation goes what it said; who else says the same is another source.
+    """
+    buries = bool(erasure.buried) and erasure.bury is TombstoneKind.VALUE
+    return buries and erasure.run_id is None and not erasure.is_whole_scope
 
 
 def clear_twins(erasure: Erasure, scope: JobScope, world: World) -> Erasure:
