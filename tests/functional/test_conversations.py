@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from datetime import timedelta
 from decimal import Decimal
 
 import pytest
@@ -312,6 +313,16 @@ def test_what_is_said_anew_is_kept(service: FakeService, api: Caller) -> None:
     talk.say("I live in Lisbon.", at=now)
     talk.say("I live in Lisbon.", at="2020-01-01T00:00:00Z")
     assert contents(talk) == ["I live in Lisbon.", "[redacted]"]
+
+
+def test_what_is_dated_in_the_future_is_not_said_anew(service: FakeService, api: Caller) -> None:
+    api.forget(api.remember("I live in Lisbon.")["id"])
+    service.clock.pass_(hours=1)
+    soon, late = (service.clock.now() + timedelta(minutes=m) for m in (4, 60))
+    talk = Talk(api)
+    talk.say("I live in Lisbon.", at=soon.isoformat())
+    talk.say("I live in Lisbon.", at=late.isoformat())
+    assert contents(talk) == ["I live in Lisbon.", "[redacted]"], "a clock may be ahead by minutes"
 
 
 def test_the_evidence_of_what_is_forgotten_goes_with_it(

@@ -256,7 +256,7 @@ def _store(messages: Sequence[Message], draft: Draft, opened: OpenScope) -> None
     graves = Graves.over((text for m in messages for text in strings([m.blocks, m.name])), draft, opened)
     redacted = False
     for message in messages:
-        (blocks, _), reasons = graves.cleared([message.blocks, message.name], message.said_at)
+        (blocks, _), reasons = graves.cleared([message.blocks, message.name], message.dated)
         stored = message
         if reasons:
             stored = replace(message, blocks=blocks, name=None, redacted=(*message.redacted, *reasons))

@@ -85,7 +85,7 @@ class Graves:
 
 def redacted(message: Message, graves: Graves) -> Message | None:
     """A stored message without what was taken back; None if it says nothing of it."""
-    (blocks, _), why = graves.cleared([message.blocks, message.name], message.said_at)
+    (blocks, _), why = graves.cleared([message.blocks, message.name], message.dated)
     return message.cleared(blocks, why) if why else None
 
 

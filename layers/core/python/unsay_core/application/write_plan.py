@@ -270,7 +270,7 @@ def _still_says(message: Message, quote: str) -> bool:
 
 
 def _said_after(message: Message, grave: Tombstone) -> bool:
-    return message.said_at is not None and message.said_at > grave.at
+    return message.dated is not None and message.dated > grave.at
 
 
 def _is_newer(start: datetime, message: Message) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import field, replace
-from datetime import datetime
+from datetime import datetime, timedelta
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
@@ -12,6 +12,9 @@ from unsay_core.domain.values import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
+
+
+MOST_AHEAD = timedelta(minutes=5)  # the clock of whoever sends a message, of ours
 
 
 class Role(StrEnum):
@@ -63,6 +66,12 @@ class Message:
         if isinstance(self.blocks, str):
             return (self.blocks,)
         return tuple(block["text"] for block in self.blocks if isinstance(block.get("text"), str))
+
+    @property
+    def dated(self) -> datetime | None:
+        """The speaker's time, for what may be said anew after that; None for one that is still to come."""
+        is_to_come = self.said_at is not None and self.said_at > self.stored_at + MOST_AHEAD
+        return None if is_to_come else self.said_at
 
     @property
     def time(self) -> datetime:
