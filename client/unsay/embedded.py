@@ -83,7 +83,7 @@ def _path(url: str) -> Path | None:
     if url == IN_MEMORY:
         return None
     path = unquote(url.removeprefix(IN_FILE))
-    if not url.startswith(IN_FILE) or not path or "?" in url or "#" in url:
+    if not url.startswith(IN_FILE) or not path or path[0] == ":" or "?" in url or "#" in url:
         raise ValueError("a store is memory://, or sqlite:/// and the path of its file")
     return Path(path).expanduser()
 

@@ -161,7 +161,9 @@ def test_a_file_of_an_older_version_opens_and_goes_on(
     look.close()
 
 
-@pytest.mark.parametrize("wrong", ["sqlite://memory.db", "sqlite:///", "sqlite:///a?b=1", "memory://name"])
+@pytest.mark.parametrize(
+    "wrong", ["sqlite://memory.db", "sqlite:///", "sqlite:///:memory:", "sqlite:///a?b=1", "memory://name"]
+)
 def test_what_is_not_a_place_of_a_store_is_said_so(wrong: str) -> None:
     with pytest.raises(ValueError, match="sqlite:///"):
         unsay.connect(wrong)
