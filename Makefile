@@ -76,7 +76,7 @@ bench: $(READY) ## Measure calls, processor time, latency, cold start: one table
 quality: $(READY) ## Measure how well recall finds: one table, and build/quality.json (LOCOMO=… for a file of that form)
 	@LOCOMO="$(LOCOMO)" $(VENV)/python -m tests.quality
 
-erasure: synth ## Erase very many memories of one scope on the deployed stack (MANY=25000); takes a quarter of an hour
+erasure: synth ## Erase very many memories of one scope on the deployed stack (MANY=25000); takes long
 	@UNSAY_ERASED=$(MANY) $(VENV)/pytest -s -m stack tests/stack/test_erasure_of_many.py
 
 site: $(READY) ## Build the documentation into build/site; fails on a link that leads nowhere (wants the package index)
