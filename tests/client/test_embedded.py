@@ -99,6 +99,26 @@ def test_the_files_are_their_owners_alone(opened: Callable[..., unsay.Memory], t
     assert set(modes.values()) == {0o600}
 
 
+def test_a_file_that_is_gone_from_beside_its_anchors_is_not_begun_anew(url: str, tmp_path: Path) -> None:
+    with unsay.connect(url) as memory:
+        memory.remember(LISBON, scope=SCOPE)
+    kept = {path: path.read_bytes() for path in tmp_path.glob("memory.db*") if path.is_file()}
+    for left in (b"", None):
+        for path in kept.keys() - {tmp_path / "memory.db.anchors"}:
+            path.unlink()
+        if left is not None:
+            (tmp_path / "memory.db").write_bytes(left)
+        with pytest.raises(unsay.StoreError, match="anchors of another"):
+            unsay.connect(url)
+    for path, content in kept.items():
+        path.write_bytes(content)
+    with unsay.connect(url) as memory:
+        assert memory.verify_audit(scope=SCOPE).ok, "the control"
+    (tmp_path / "memory.db.anchors").write_bytes(b"\xff\xfe")
+    with pytest.raises(unsay.StoreError, match="anchors are damaged"):
+        unsay.connect(url)
+
+
 def test_a_link_is_refused_as_the_file_and_as_its_anchors(url: str, tmp_path: Path) -> None:
     elsewhere = tmp_path / "elsewhere"
     elsewhere.write_text("precious")

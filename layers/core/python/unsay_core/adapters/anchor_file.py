@@ -54,6 +54,10 @@ class AnchorFile:
         finally:
             os.close(descriptor)
 
+    def is_empty(self) -> bool:
+        """True if nothing was ever anchored here."""
+        return not self._lines()
+
     def lines(self, scope_id: str) -> Iterator[tuple[int, str, datetime]]:
         """What is anchored of a scope, in the order in which it was; a line cut short tells nothing."""
         for line in self._lines():
@@ -70,8 +74,11 @@ class AnchorFile:
             descriptor = _opened(self.path, os.O_RDONLY)
         except FileNotFoundError:
             return []
-        with os.fdopen(descriptor, encoding="ascii") as file:
-            return file.readlines()
+        try:
+            with os.fdopen(descriptor, encoding="ascii") as file:
+                return file.readlines()
+        except UnicodeDecodeError:
+            raise UnavailableError("the anchors are damaged") from None
 
 
 def _opened(path: Path, flags: int) -> int:

@@ -174,7 +174,7 @@ class EmbeddedService:
         self._anchors = AnchorFile(beside, world.clock)
         self.transfers = TransferFolder(path.with_name(f"{path.name}.transfers") if path else None)
         self.intake = TransferFolder(path.with_name(f"{path.name}.intake") if path else None)
-        self.keyring = Keyring.from_pepper(pepper_of(self.file, lambda: secrets.token_urlsafe(48)))
+        self.keyring = Keyring.from_pepper(pepper_of(self.file, self._first_pepper))
         self.keys = SqliteKeys(self.file)
         self.registry = SqliteRegistry(self.file)
         self.policies = SqlitePolicies(self.file)
@@ -227,6 +227,12 @@ class EmbeddedService:
         """A scope that is known by its id; None if it has no name any more."""
         scope = named_by(self.ledger(scope_id), scope_id, self.keyring)
         return None if scope is None else self.opened(principal, scope)
+
+    def _first_pepper(self) -> str:
+        """That of a new file; raises `ForeignFileError` where one was before, and is gone."""
+        if not self._anchors.is_empty():
+            raise ForeignFileError("new beside the anchors of another: put that one back, or move them")
+        return secrets.token_urlsafe(48)
 
     def check_tables(self) -> None:
         """Whoever put an old copy of the file in its place wanted what is in it."""

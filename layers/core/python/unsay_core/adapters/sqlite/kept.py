@@ -33,9 +33,9 @@ _MOST = 1_000_000  # names in one listing
 def pepper_of(file: AnyFile, made: Callable[[], str]) -> str:
     """The pepper of a file, from its first opening on; whoever opens it at the same moment gets the same."""
     with file.transaction() as connection:
-        connection.execute(_ADD, (_PEPPER, "", made()))
-        (found,) = connection.execute(_GET, (_PEPPER, "")).fetchone()
-    return str(found)
+        found = connection.execute(_GET, (_PEPPER, "")).fetchone() or (made(),)
+        connection.execute(_ADD, (_PEPPER, "", *found))
+    return str(found[0])
 
 
 class SqliteKeys:
