@@ -130,6 +130,19 @@ def test_an_import_that_fails_says_so_and_exits_with_3(service, api, at_work, tm
     assert (failed.exit_code, json.loads(failed.stdout)["problems"]) == (3, [{"at": 1, "code": "conflict"}])
 
 
+def test_an_import_of_which_no_line_is_taken_exits_with_2(service, api, at_work, tmp_path):
+    api.remember("Alice has bees.")
+    file = tmp_path / "alice.jsonl"
+    ran("export", file, "-s", ALICE)
+    good = file.read_text()
+    file.write_text('not a line\n{"memory": {"content": "Alice has bees."}}\n')
+    refused = ran("import", file, "-s", BOB)
+    told = json.loads(refused.stdout)
+    assert (refused.exit_code, told["result"]) == (2, {"refused": {"invalid_request": 2}})
+    file.write_text(f"not a line\n{good}")
+    assert ran("import", file, "-s", BOB).exit_code == 0, "the control"
+
+
 def test_an_empty_scope_is_an_empty_file_and_that_brings_nothing(service, api, at_work, tmp_path):
     file = tmp_path / "none.jsonl"
     assert ran("export", file, "-s", ALICE).exit_code == 0

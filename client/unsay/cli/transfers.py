@@ -80,7 +80,9 @@ def import_command(
     scope: ScopeOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Bring the memories of a file, or of another store, into a scope. Exits with 3 if the job fails.
+    """Bring the memories of a file, or of another store, into a scope.
+
+    Exits with 3 if the job fails, with 2 if no line of the file is taken.
 
     Cut off, it is begun anew: what is there already is skipped.
 
@@ -201,3 +203,5 @@ def _told(job: JobOut, *, as_json: bool) -> None:
     answer(job, show.job(job), wants_json=as_json)
     if job.state == "failed":
         raise typer.Exit(3)
+    if job.result.get("refused") and not job.result.get("imported") and not job.result.get("skipped"):
+        raise typer.Exit(2)
