@@ -1,6 +1,8 @@
 """Saving while running: what was acknowledged two seconds ago survives `kill -9`.
 
-The emulator saves at a clean shutdown only, and forgets stream records and sessions altogether.
+That holds while all there is takes some megabytes; with more of it the snapshots are further apart, because
+each is of everything, and nothing else is done while it is made. The emulator saves at a clean shutdown
+only, and forgets stream records and sessions altogether.
 """
 
 from __future__ import annotations
@@ -56,6 +58,7 @@ logger = logging.getLogger(__name__)
 # Between two snapshots: short, so that two seconds hold; longer, when one takes long, so that work goes on.
 _SHORTEST_PAUSE, _LONGEST_PAUSE = 0.4, 1.0
 _PAUSE_PER_SECOND = 4
+_MUCH = 10_000_000  # characters of a snapshot that may let the next one wait a second more
 _TABLES, _DEPLOYMENTS = "dynamodb", "cloudformation"
 # Grow with every call and matter to nobody after a crash: saved at a deployment and at shutdown.
 _LOGS = frozenset({"cloudwatch", "cloudwatch_logs", "cloudtrail"})
@@ -109,21 +112,26 @@ async def save_when_touched() -> None:
         touched = frozenset(_touched)
         _touched.clear()
         started = time.monotonic()
+        longest = _LONGEST_PAUSE
         try:
-            await _save_off_loop(touched)
+            longest += await _save_off_loop(touched) / _MUCH
         except Exception:  # a thread changed a store meanwhile, or the disk is full: try again
             logger.exception("The snapshot failed and is tried again")
             _touched.update(touched)
         taken = time.monotonic() - started
-        pause = min(max(_SHORTEST_PAUSE, _PAUSE_PER_SECOND * taken), _LONGEST_PAUSE)
+        pause = min(max(_SHORTEST_PAUSE, _PAUSE_PER_SECOND * taken), longest)
 
 
-async def _save_off_loop(touched: frozenset[str]) -> None:
-    """Encode on the loop, where no request is half done; write in a thread, where nobody waits."""
+async def _save_off_loop(touched: frozenset[str]) -> int:
+    """Encode on the loop, where no request is half done; write in a thread, where nobody waits.
+
+    Returns how many characters that is.
+    """
     encoded = _encode(_LOGS if _TABLES in touched else _LOGS | {_TABLES})
     if _snapshots.file_of(_DEPLOYMENTS) not in [part.file for part in encoded]:
         encoded = _encode()
     await asyncio.to_thread(_snapshots.write, encoded)
+    return sum(len(part.text) for part in encoded)
 
 
 def _save_all(_services: Any) -> None:

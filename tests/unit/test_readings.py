@@ -58,6 +58,27 @@ def test_a_value_in_a_dress_is_asked_about_without_it(name: str) -> None:
     assert value_digest(KEYS, VALUE) in value_digests(KEYS, DRESSED[name])
 
 
+MASKED = [
+    *("p̶a̶c̶o̶ sees oxen", "p̸aco sees oxen", "p⃝aco sees oxen", "paco sees oxen\ufffc"),
+    *("🅟🅐🅒🅞 sees oxen", "🅿🅰🅲🅾 sees oxen", "🇵🇦🇨🇴 sees oxen", "ᴘᴀᴄᴏ ꜱᴇᴇꜱ ᴏxᴇɴ"),
+    *("paϲo sees oxen", "paϹo sees oxen", "p⍺co sees oxen", "⍴aco sees oxen", "paco s℮es oxen"),
+    *("pac੦ sees oxen", "pac٥ sees oxen", "paco ƽees oxen", "paco sees o×en", "1. p̶aco sees oxen 🎉"),
+]
+
+
+@pytest.mark.parametrize("value", MASKED)
+def test_letters_behind_a_mask_are_read_too(value: str) -> None:
+    assert normalise("Paco sees oxen.") in asked(value)
+    assert normalise("Paco sees foxes.") not in asked(value)
+
+
+def test_marks_that_spell_are_no_mask() -> None:
+    assert not asked("año") & asked("ano")
+    assert not asked("ọ́ dára") & asked("ọ dára")
+    assert not asked("a ≠ b") & asked("a = b")
+    assert not asked("a =\u0338 b") & asked("a = b")
+
+
 MEANT = [
     *("C", "C++", "C#", "Alice writes C", "Alice writes C++", "Alice writes C#"),
     *("The discount is 5", "The discount is 5%", "The discount is 5€", "It has 5°", "It has 5"),

@@ -21,6 +21,19 @@ _BLANKS = "\u115f\u1160\u3164\uffa0\u200b\u180e" + BRAILLE_BLANK
 _HIDDEN = DEFAULT_IGNORABLE
 _ALL_AS_SPACES = str.maketrans(dict.fromkeys((*_HIDDEN, BRAILLE_BLANK), " "))
 _BLANKS_AS_SPACES = str.maketrans(dict.fromkeys(_BLANKS, " "))
+_STRIKES = (0x334, 0x339), (0x488, 0x48A), (0x20D2, 0x20D4), (0x20D8, 0x20DB), (0x20DD, 0x20F1)
+_ALPHABETS = 0x1F150, 0x1F170, 0x1F1E6  # light on dark, in circles and squares; of flags
+_SMALL = "ᴀʙᴄᴅᴇꜰɢʜɪᴊᴋʟᴍɴᴏᴘʀꜱᴛᴜᴠᴡʏᴢ", "abcdefghijklmnoprstuvwyz"
+_DRAWN = "ϲϹ⍺⍴℮੦٥ƽ×", "ccapeoosx"
+# Strokes through letters and rings around them, letters that are no letters, and what looks like one.
+_MASKS = str.maketrans(
+    {
+        **dict.fromkeys(code for first, end in _STRIKES for code in range(first, end)),
+        ord("\ufffc"): None,  # where an object was
+        **{first + at: chr(ord("a") + at) for first in _ALPHABETS for at in range(26)},
+        **dict(zip(map(ord, _SMALL[0] + _DRAWN[0]), _SMALL[1] + _DRAWN[1], strict=True)),
+    }
+)
 _NUMBER = re.compile(r"\d{1,3}(?:[.):]\)?|\u20e3)|[(\[]\d{1,3}[)\]][.:]?")  # of a list
 _WORN = "*_~|^·•="  # signs that may touch the last word
 _FIRST_PICTURE = "\u2190"  # before it there is `°`
@@ -29,15 +42,25 @@ LETTERS = 4  # that have to be left for the rest to be a dress; `C++` is no dres
 
 def readings(value: str, form: str) -> tuple[str, ...]:
     """The forms a value is asked about beside its own, each once."""
-    spaced = [] if value.isascii() or _HIDDEN.isdisjoint(value) else [*_spaced(value)]
-    meant = dict.fromkeys([*spaced, *map(_undressed, (form, *spaced))])
+    seen = [] if value.isascii() else [*_spaced(value), *_unmasked(value)]
+    meant = dict.fromkeys([*seen, *map(_undressed, (form, *seen))])
     return tuple(other for other in meant if other and other != form)
 
 
 def _spaced(value: str) -> Iterator[str]:
     """Its forms if what is not seen stands for spaces: all of it, or what is blank."""
+    if _HIDDEN.isdisjoint(value):
+        return
     yield normalise(value.translate(_ALL_AS_SPACES))
     yield normalise(value.translate(_BLANKS_AS_SPACES))
+
+
+def _unmasked(value: str) -> Iterator[str]:
+    """Its form without strokes through its letters, and with letters for what passes for them."""
+    composed = unicodedata.normalize("NFC", value)  # `≠` is no struck `=`
+    plain = composed.translate(_MASKS)
+    if plain != composed:
+        yield normalise(plain)
 
 
 def _undressed(form: str) -> str:
