@@ -235,7 +235,11 @@ def test_a_host_of_mcp_that_signs_works_on_the_scope_of_its_role(
         within=75,
     )
     assert made.json()["result"]["structuredContent"]["memory"]["content"] == "Tea is out."
-    listed = signed(stack, host, "/iam/v1/recall", {"scope": "identity/hosts/hosts-a", "query": "tea"})
+    asked = {"scope": "identity/hosts/hosts-a", "query": "tea"}
+    listed = eventually(  # each λ has looked the bindings up for itself, a minute ago at the most
+        lambda: (answer := signed(stack, host, "/iam/v1/recall", asked)).status_code == 200 and answer,
+        within=75,
+    )
     assert [item["memory"]["content"] for item in listed.json()["items"]] == ["Tea is out."]
     assert called(host, "forget", memory_id="mem_1").json()["result"]["isError"], "it may not forget"
     assert called(stranger, "recall", query="tea").status_code == 403
