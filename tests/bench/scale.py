@@ -23,7 +23,8 @@ WRITERS, WRITES = 8, 400
 TEMPLATE = "a scope of one memory"
 MULTIPLY = """
     WITH RECURSIVE number(n) AS (SELECT ? UNION ALL SELECT n + 1 FROM number WHERE n + 1 < ?)
-    INSERT OR IGNORE INTO entry SELECT printf('%052d', n), area, id, record FROM number, entry WHERE scope = ?
+    INSERT OR IGNORE INTO entry (scope, area, id, record)
+    SELECT printf('%052d', n), area, id, record FROM number, entry WHERE scope = ?
 """
 
 
