@@ -14,8 +14,10 @@ os.environ.setdefault("POWERTOOLS_SERVICE_NAME", "api")
 os.environ.setdefault("POWERTOOLS_TRACE_DISABLED", "true")
 os.environ.setdefault("POWERTOOLS_METRICS_NAMESPACE", "unsay")
 
+from tests.support.erasing import Eraser
 from tests.support.fakes import FakeService
 from tests.support.http import Caller
+from unsay_core.jobs import erasure
 
 
 @pytest.fixture
@@ -28,6 +30,19 @@ def service() -> FakeService:
 def api(service: FakeService) -> Caller:
     """An admin at its API."""
     return Caller(service)
+
+
+@pytest.fixture
+def eraser(service: FakeService, api: Caller) -> Eraser:
+    """What forgets, and runs the job behind it."""
+    return Eraser(service, api)
+
+
+@pytest.fixture(params=[False, True], ids=["few values", "many values"])
+def most_buried(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The same by the digests of a receipt, and by the tombstones."""
+    if request.param:
+        monkeypatch.setattr(erasure, "MOST_BURIED", 0)
 
 
 @pytest.fixture

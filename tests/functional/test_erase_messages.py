@@ -6,36 +6,17 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from tests.support.erasing import Eraser
+from tests.support.erasing import WAYS, Eraser
 from tests.support.extraction import Talk
 from tests.support.workers import index_all
 from unsay_core.application.erase_messages import AT_ONCE, LOOKED_AT, PAGE
 from unsay_core.application.ledger import Area
-from unsay_core.jobs import erasure
 
 if TYPE_CHECKING:
     from tests.support.fakes import FakeService
     from tests.support.http import Caller
 
 LISBON, DOG = "Alice lives in Lisbon.", "Alice has a dog called Bruno."
-
-
-@pytest.fixture
-def eraser(service: FakeService, api: Caller) -> Eraser:
-    return Eraser(service, api)
-
-
-WAYS = {
-    "one": lambda eraser, gone: eraser.api.forget(gone),
-    "a selection": lambda eraser, gone: eraser.forget(ids=[gone]),
-}
-
-
-@pytest.fixture(params=[False, True], ids=["few values", "many values"])
-def most_buried(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The same by the digests of a receipt, and by the tombstones."""
-    if request.param:
-        monkeypatch.setattr(erasure, "MOST_BURIED", 0)
 
 
 @pytest.mark.usefixtures("most_buried")

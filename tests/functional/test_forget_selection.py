@@ -21,11 +21,6 @@ if TYPE_CHECKING:
 LISBON, PORTO, DOG = "Alice lives in Lisbon.", "Alice works in Porto.", "Alice has a dog called Bruno."
 
 
-@pytest.fixture
-def eraser(service: FakeService, api: Caller) -> Eraser:
-    return Eraser(service, api)
-
-
 def remembered(api: Caller, content: str, **fields: Any) -> str:
     return str(api.remember(content, **fields)["id"])
 

@@ -11,7 +11,7 @@ from unsay_core.application.ledger import Area, erasure_ref
 from unsay_core.application.ports import JobTask
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from tests.support.fakes import FakeService
     from tests.support.http import Answer, Caller
@@ -63,3 +63,9 @@ class Eraser:
         found = self.ledger.read([ref]).get(ref)
         assert found is not None
         return found
+
+
+WAYS: dict[str, Callable[[Eraser, str], Any]] = {
+    "one": lambda eraser, gone: eraser.api.forget(gone),
+    "a selection": lambda eraser, gone: eraser.forget(ids=[gone]),
+}

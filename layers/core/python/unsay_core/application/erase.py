@@ -9,7 +9,6 @@ every generation of the index are asked, id by id, until they have let go.
 from __future__ import annotations
 
 from dataclasses import replace
-from functools import partial
 from typing import TYPE_CHECKING, cast
 
 from unsay_core.application.digests import value_digest
@@ -21,7 +20,7 @@ from unsay_core.application.erase_quotes import clear_quotes
 from unsay_core.application.erase_run import erase_runs
 from unsay_core.application.erase_sweep import prove, remove_remains, sweep_ledger
 from unsay_core.application.erase_twins import clear_twins, has_twins
-from unsay_core.application.jobs import NotYetError, OutrunError, move
+from unsay_core.application.jobs import NotYetError, OutrunError, advance
 from unsay_core.application.ledger import HEAD, Area, erasure_ref, memory_ref, ref_of
 from unsay_core.application.settle import settle
 from unsay_core.application.verdict import Verdict, put_receipt
@@ -103,7 +102,7 @@ def _erase_memories(
     if is_end:
         next_phase = Phase.CONVERSATIONS if erasure.run_id or erasure.is_whole_scope else Phase.SWEEP
         after = replace(erasure, cursor=None, phase=next_phase)
-    return settle(partial(_moved, erasure, after, scope, world), world)
+    return advance(erasure, after, scope, world)
 
 
 def _next(erasure: Erasure, fence: Fence, scope: JobScope) -> tuple[list[Memory], str | None, bool]:
@@ -123,13 +122,6 @@ def _next(erasure: Erasure, fence: Fence, scope: JobScope) -> tuple[list[Memory]
         if len(page) < PAGE:
             return [], beyond, True
     return [], beyond, False
-
-
-def _moved(old: Erasure, new: Erasure, scope: JobScope, world: World) -> Erasure:
-    draft = Draft(scope, world.clock.now(), [erasure_ref(old.id)])
-    moved = move(draft, old, new)
-    draft.commit()
-    return moved
 
 
 def _erase_some(

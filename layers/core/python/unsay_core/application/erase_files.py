@@ -11,10 +11,8 @@ from datetime import timedelta
 from enum import Enum, auto
 from typing import TYPE_CHECKING
 
-from unsay_core.application.draft import Draft
-from unsay_core.application.jobs import NotYetError, move
-from unsay_core.application.ledger import HEAD, Head, erasure_ref, job_ref, upload_ref
-from unsay_core.application.settle import settle
+from unsay_core.application.jobs import NotYetError, advance
+from unsay_core.application.ledger import HEAD, Head, job_ref, upload_ref
 from unsay_core.application.transfers import EXPORTS
 from unsay_core.extraction.conversation import UploadState
 from unsay_core.jobs.erasure import Erasure, Phase, retained
@@ -53,18 +51,11 @@ def clear_files(erasure: Erasure, scope: JobScope, world: World) -> Erasure:
     if holding:
         noted = replace(erasure, waits_for=", ".join(holding))
         if noted != erasure:
-            settle(lambda: _moved(erasure, noted, scope, world), world)
+            advance(erasure, noted, scope, world)
         raise NotYetError(PAUSE)
     until = erasure.retained_until or retained(erasure.requested_at, scope.recovery_days)
     cleared = replace(erasure, phase=Phase.MESSAGES, waits_for=None, cleared_at=now, retained_until=until)
-    return settle(lambda: _moved(erasure, cleared, scope, world), world)
-
-
-def _moved(old: Erasure, new: Erasure, scope: JobScope, world: World) -> Erasure:
-    draft = Draft(scope, world.clock.now(), [erasure_ref(old.id)])
-    moved = move(draft, old, new)
-    draft.commit()
-    return moved
+    return advance(erasure, cleared, scope, world)
 
 
 def _clear(erasure: Erasure, scope: JobScope, now: datetime) -> list[str]:

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from unsay_core.application.conversations import run_happening
 from unsay_core.application.digests import value_digest
 from unsay_core.application.draft import Draft
-from unsay_core.application.jobs import move
+from unsay_core.application.jobs import advance, move
 from unsay_core.application.ledger import Area, Ref, erasure_ref, ref_of, run_ref, value_tombstone_ref
 from unsay_core.application.settle import settle
 from unsay_core.domain.audit import Event
@@ -35,11 +34,9 @@ def erase_runs(erasure: Erasure, fence: Fence, verdict: Verdict, scope: JobScope
     run = _next_run(erasure, scope.ledger)
     if run is None:
         phase = Phase.REMAINS if erasure.is_whole_scope else Phase.SWEEP
-        return settle(
-            partial(_moved, erasure, replace(erasure, cursor=None, phase=phase), scope, world), world
-        )
+        return advance(erasure, replace(erasure, cursor=None, phase=phase), scope, world)
     if run.started_at > fence.at:  # it began after all that was before it was given up
-        return settle(partial(_moved, erasure, replace(erasure, cursor=run.run_id), scope, world), world)
+        return advance(erasure, replace(erasure, cursor=run.run_id), scope, world)
     return settle(lambda: _erase_some(run, erasure, verdict, scope, world), world)
 
 
@@ -61,13 +58,6 @@ def _next_run(erasure: Erasure, ledger: Ledger) -> Run | None:
     entries = ledger.page(Area.CONVERSATION, after=beyond, limit=1)
     found = entries[0] if entries else None
     return found if isinstance(found, Run) else None
-
-
-def _moved(old: Erasure, new: Erasure, scope: JobScope, world: World) -> Erasure:
-    draft = Draft(scope, world.clock.now(), [erasure_ref(old.id)])
-    moved = move(draft, old, new)
-    draft.commit()
-    return moved
 
 
 def _erase_some(run: Run, erasure: Erasure, verdict: Verdict, scope: JobScope, world: World) -> Erasure:

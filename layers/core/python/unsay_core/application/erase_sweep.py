@@ -7,13 +7,12 @@ each entry whether it may be there, and sends the erasure back if one may not.
 from __future__ import annotations
 
 from dataclasses import replace
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from unsay_core.application.digests import value_digests
 from unsay_core.application.draft import Draft
 from unsay_core.application.erase_group import erase_group
-from unsay_core.application.jobs import NotYetError, move
+from unsay_core.application.jobs import NotYetError, advance, move
 from unsay_core.application.ledger import (
     Area,
     Duplicate,
@@ -77,7 +76,7 @@ def sweep_ledger(erasure: Erasure, fence: Fence, verdict: Verdict, scope: JobSco
     area, page, after = _page(erasure, _SWEPT, scope)
     if any(_is_left(entry, fence) for entry in page):
         again = replace(erasure, phase=Phase.MEMORIES, cursor=None)
-        return settle(partial(_moved, erasure, again, scope, world), world)
+        return advance(erasure, again, scope, world)
     restated = _restated([entry for entry in page if isinstance(entry, Memory)], fence, scope)
     if restated:
         return settle(lambda: _erase_restated(restated, erasure, verdict, scope, world), world)
@@ -109,13 +108,13 @@ def prove(erasure: Erasure, scope: JobScope, world: World) -> Erasure:
         raise NotYetError(INDEX_PAUSE)
     if further is not None:
         after = replace(erasure, cursor=further, waits_for=None)
-        return settle(partial(_moved, erasure, after, scope, world), world)
+        return advance(erasure, after, scope, world)
     others = [each for each in _at_work(scope) if each.id != erasure.id]
     if erasure.is_whole_scope and any(each.requested_at < erasure.requested_at for each in others):
         # The scope's name goes with this one, and each needs it to be opened by.
         noted = replace(erasure, waits_for="an earlier erasure")
         if noted != erasure:
-            settle(partial(_moved, erasure, noted, scope, world), world)
+            advance(erasure, noted, scope, world)
         raise NotYetError(INDEX_PAUSE)
     return settle(lambda: _complete(erasure, scope, world, is_last=not others), world)
 
@@ -153,13 +152,6 @@ def _further(erasure: Erasure, area: Area, after: str | None, areas: Sequence[Ar
     if left:
         return replace(erasure, cursor=left[0].value)
     return replace(erasure, cursor=None, phase=then)
-
-
-def _moved(old: Erasure, new: Erasure, scope: JobScope, world: World) -> Erasure:
-    draft = Draft(scope, world.clock.now(), [erasure_ref(old.id)])
-    moved = move(draft, old, new)
-    draft.commit()
-    return moved
 
 
 def _orphans(page: Sequence[Entry], scope: JobScope) -> list[tuple[Entry, bool]]:
@@ -323,7 +315,7 @@ def _complete(erasure: Erasure, scope: JobScope, world: World, *, is_last: bool)
     """
     if erasure.remaining:
         proven = replace(erasure, phase=Phase.COMPLETE, waits_for=None, remaining=(), buried=())
-        return _moved(erasure, replace(proven, proven_at=world.clock.now()), scope, world)
+        return advance(erasure, replace(proven, proven_at=world.clock.now()), scope, world)
     draft = Draft(scope, world.clock.now(), [erasure_ref(erasure.id)])
     entry = draft.record(Happening(Event.PROVEN, reason=erasure.reason.value, erasure_id=erasure.id))
     if erasure.is_whole_scope and is_last and not (draft.head.memories or draft.head.fences):

@@ -14,7 +14,7 @@ from unsay_core.application.digests import value_digests
 from unsay_core.application.draft import Draft
 from unsay_core.application.erase_group import erase_group
 from unsay_core.application.erase_messages import buried_by
-from unsay_core.application.jobs import OutrunError, move
+from unsay_core.application.jobs import OutrunError, advance
 from unsay_core.application.ledger import Area, erasure_ref, memory_ref, ref_of
 from unsay_core.application.settle import settle
 from unsay_core.application.verdict import Verdict
@@ -56,7 +56,7 @@ def clear_twins(erasure: Erasure, scope: JobScope, world: World) -> Erasure:
         if after is None:
             break
     phase = Phase.FILES if after is None else Phase.TWINS
-    return settle(lambda: _move(erasure, replace(erasure, cursor=after, phase=phase), scope, world), world)
+    return advance(erasure, replace(erasure, cursor=after, phase=phase), scope, world)
 
 
 def _twins(memories: Sequence[Memory], erasure: Erasure, scope: JobScope) -> list[Memory]:
@@ -80,10 +80,3 @@ def _verdict(erasure: Erasure) -> Verdict:
         raise OutrunError("the receipt of this erasure is gone")
 
     return Verdict(erasure.id, erasure.reason, erasure.bury, begun, why="same_value")
-
-
-def _move(old: Erasure, new: Erasure, scope: JobScope, world: World) -> Erasure:
-    draft = Draft(scope, world.clock.now(), [erasure_ref(old.id)])
-    moved = move(draft, old, new)
-    draft.commit()
-    return moved

@@ -10,9 +10,11 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Protocol, TypeAlias, TypeVar
 
+from unsay_core.application.draft import Draft
 from unsay_core.application.fenced import FencedLedger
 from unsay_core.application.ledger import Area, Ref
 from unsay_core.application.ports import ConflictError, JobTask
+from unsay_core.application.settle import settle
 from unsay_core.domain.errors import BusyError
 from unsay_core.domain.scope import Principal, PrincipalKind
 from unsay_core.jobs.erasure import Erasure
@@ -21,7 +23,6 @@ from unsay_core.jobs.job import Job, JobState
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from unsay_core.application.draft import Draft
     from unsay_core.application.ports import JobScope, WorkScope, World
 
 SWEEPER = "sweeper"  # who does what comes due, in the audit
@@ -102,10 +103,25 @@ def acting_for(scope: JobScope, work: Work) -> JobScope:
     return replace(scope, ledger=ledger, principal=Principal(work.actor, PrincipalKind.AGENT, ()))
 
 
+def advance(old: W, new: W, scope: JobScope, world: World) -> W:
+    """Move a job one step further in a transaction of its own; raises `OutrunError`, `BusyError`."""
+
+    def attempt() -> W:
+        draft = Draft(scope, world.clock.now(), [_place(old)])
+        moved = move(draft, old, new)
+        draft.commit()
+        return moved
+
+    return settle(attempt, world)
+
+
+def _place(job: W) -> Ref[W]:
+    return Ref(Area.JOB if isinstance(job, Job) else Area.ERASURE, job.id)
+
+
 def move(draft: Draft, old: W, new: W) -> W:
     """Put a job one step further into a draft; raises `OutrunError` if it is no longer as it was read."""
-    ref: Ref[W] = Ref(Area.JOB if isinstance(old, Job) else Area.ERASURE, old.id)
-    found = draft.get(ref)
+    found = draft.get(_place(old))
     if found is None or found.revision != old.revision:
         raise OutrunError("somebody else works on this job")
     moved = replace(new, revision=old.revision + 1)
