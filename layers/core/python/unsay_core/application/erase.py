@@ -23,7 +23,7 @@ from unsay_core.application.erase_twins import clear_twins, has_twins
 from unsay_core.application.jobs import NotYetError, OutrunError, advance
 from unsay_core.application.ledger import HEAD, Area, erasure_ref, memory_ref, ref_of
 from unsay_core.application.settle import settle
-from unsay_core.application.verdict import Verdict, put_receipt
+from unsay_core.application.verdict import Verdict, begun_before, put_receipt
 from unsay_core.domain.audit import Event, Happening
 from unsay_core.domain.lifecycle import Act, may
 from unsay_core.domain.memory import Memory
@@ -78,14 +78,11 @@ def _clear_rest(erasure: Erasure, scope: JobScope, world: World) -> Erasure:
 
 
 def _verdict(fence: Fence, fences: Sequence[Fence]) -> Verdict:
-    def begun(_draft: Draft) -> Erasure:
-        raise OutrunError("the receipt of this erasure is gone")
-
     return Verdict(
         fence.erasure_id,
         fence.reason,
         fence.bury,
-        begun,
+        begun_before,
         is_doomed=lambda memory: any(each.covers(memory) for each in fences),
     )
 

@@ -17,7 +17,7 @@ from unsay_core.application.erase_messages import buried_by
 from unsay_core.application.jobs import OutrunError, advance
 from unsay_core.application.ledger import Area, erasure_ref, memory_ref, ref_of
 from unsay_core.application.settle import settle
-from unsay_core.application.verdict import Verdict
+from unsay_core.application.verdict import Verdict, begun_before
 from unsay_core.domain.memory import Memory
 from unsay_core.domain.tombstone import TombstoneKind
 from unsay_core.jobs.erasure import Erasure, Phase
@@ -72,11 +72,5 @@ def _erase(ids: Sequence[str], erasure: Erasure, scope: JobScope, world: World) 
     if stored is None or stored.phase is not Phase.TWINS:
         raise OutrunError("this erasure is further than that")
     there = [memory for i in ids if (memory := draft.get(memory_ref(i)))]
-    return erase_group(there, _verdict(erasure), draft, scope, world) if there else stored
-
-
-def _verdict(erasure: Erasure) -> Verdict:
-    def begun(_draft: Draft) -> Erasure:
-        raise OutrunError("the receipt of this erasure is gone")
-
-    return Verdict(erasure.id, erasure.reason, erasure.bury, begun, why="same_value")
+    verdict = Verdict(erasure.id, erasure.reason, erasure.bury, begun_before, why="same_value")
+    return erase_group(there, verdict, draft, scope, world) if there else stored

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import field, replace
 from typing import TYPE_CHECKING
 
+from unsay_core.application.jobs import OutrunError
 from unsay_core.application.ledger import erasure_ref
 from unsay_core.domain.values import dataclass
 from unsay_core.jobs.erasure import MOST_CASCADED, SELECTED
@@ -41,6 +42,11 @@ class Verdict:
     def receipt(self, draft: Draft) -> Erasure | None:
         """The receipt as it is stored, or as the draft has it."""
         return draft.get(erasure_ref(self.erasure_id))
+
+
+def begun_before(_draft: Draft) -> Erasure:
+    """For a job, whose receipt is what it works on: raises `OutrunError`, for it is gone."""
+    raise OutrunError("the receipt of this erasure is gone")
 
 
 def put_receipt(
